@@ -60,14 +60,14 @@ def start(folder, script, delivery, output, session=None):
 
 
 def seconds_of(stamp):
-    """An RFC 3339 time with seven digits behind the point, as seconds since 1970."""
+    """An RFC 3339 time with seven digits after the point, as seconds since 1970."""
     whole, fraction = stamp.rstrip("Z").split(".")
     since = datetime.datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S") - EPOCH
     return since.total_seconds() + int(fraction) / 10 ** len(fraction)
 
 
 def lost_in(lines, errors):
-    """Events that gaps count, or that were in buffers which they count; and how many came."""
+    """The events that gaps count, or that lay in buffers that gaps count; and the number of such gaps."""
     events = 0
     report = next(line for line in errors.splitlines() if b'"in_lost_buffers"' in line)
     lost = json.loads(report)["in_lost_buffers"]
@@ -129,7 +129,7 @@ def burst(folder, options, delivery, speed):
 
 
 def seconds_by_thread(pid):
-    """Of all but the first thread, and the script, which bears its name."""
+    """Processor seconds of all threads but the first one, and but the script's, which has its name."""
     first = Path(f"/proc/{pid}/comm").read_text()
     found = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
@@ -141,7 +141,7 @@ def seconds_by_thread(pid):
 
 
 def reported(run):
-    """What the simulation says when the agent was given everything."""
+    """The simulation's report, once the agent was given all events."""
     line = b""
     while b'"in_lost_buffers"' not in line:
         line = run.stderr.readline()
@@ -150,7 +150,8 @@ def reported(run):
 
 
 def await_events(path, count):
-    """Until as many are there, or counted as lost; the process may write on. Returns those that are there."""
+    """Wait until this many events are there, or counted as lost; the process may still write. Returns those that are
+    there."""
     events, lost, at = 0, 0, 0
 
     def are_there():
@@ -169,7 +170,8 @@ def await_events(path, count):
 
 
 def live_cost(folder, trace):
-    """Seconds for an event. Beside other programs some may be lost, which cost less: then the figure is too low."""
+    """Seconds for an event. Beside other programs some events may be lost, which cost less: then the figure is too
+    low."""
     out = folder / "live.ndjson"
     out.unlink(missing_ok=True)
     script = [f"provider {TRACED}", f"await etwship-live {TRACED}", "consume etwship-live",
@@ -214,7 +216,8 @@ def cost(folder, rounds, events):
 
 
 def rest(folder):
-    """Clean pages are those of programs and libraries, which are read again where memory is short."""
+    """Memory at rest. Clean pages are those of programs and libraries, which the system reads again if memory is
+    short."""
     script = [f"provider {NAME}", f"await etwship-live {NAME}"]
     with start(folder, script, "events", {"type": "http", "url": "http://127.0.0.1:9/"}) as run:
         time.sleep(REST_S)

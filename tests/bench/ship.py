@@ -50,7 +50,7 @@ class Sink:
         self.port = int(self.process.stdout.readline())
 
     def taken(self):
-        """Since the last call."""
+        """The bytes that the sink took since the last call."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
@@ -104,7 +104,7 @@ def agent(folder, name, output, workers, spool=None, trace="trace.etl"):
 
 
 def agent_member(folder):
-    """The members behind an event that the trace and this machine's agent add to each."""
+    """The members at the end of an event that the trace and this machine's agent add to each."""
     subprocess.run([ETLGEN, "--mix", "limit", "--events", "1", "-o", folder / "one.etl"], check=True,
                    stdout=subprocess.DEVNULL)
     (folder / "one.yaml").write_text(json.dumps({
@@ -150,7 +150,7 @@ def ways(folder):
 
 
 def start_seconds(folder, rounds, processors):
-    """Of a trace with one event."""
+    """The seconds for a trace with one event."""
     way = Way("start", agent(folder, "start", {"type": "http", "compression": "none"}, 1, trace="one.etl"), folder)
     sink = Sink()
     way.rounds = [way.run(sink, processors) for _ in range(rounds)]
@@ -159,8 +159,8 @@ def start_seconds(folder, rounds, processors):
 
 
 def check(every, events):
-    """All ways of one kind send the same number of bytes, one line per event; what elasticsearch has in quotes, as
-    JavaScript would round it, the limit has without. Returns the bytes of http's."""
+    """All ways of one kind send the same number of bytes, one line per event. Elasticsearch's way quotes numbers that
+    JavaScript would round, the limit's way does not. Returns the bytes of http's way."""
     sizes = {}
     for way in every:
         sink = Sink("--bulk" if way.bulk else "--count")

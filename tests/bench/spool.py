@@ -118,7 +118,7 @@ def stat(folder):
 
 
 def wait_for(folder, events, process):
-    """Until the spool holds all events for the output. Returns what `spool stat` says then."""
+    """Wait until the spool holds all events for the output. Returns the output of `spool stat` then."""
     count, until = 0, time.monotonic() + WAIT_S
     while time.monotonic() < until and process.poll() is None:
         seen = stat(folder)
@@ -131,7 +131,7 @@ def wait_for(folder, events, process):
 
 
 def spool_all(folder, kind, events, **spool):
-    """Leave a spool with all events of the trace, of which none was sent."""
+    """Make a spool with all events of the trace, none of which was sent."""
     fresh(folder)
     with open(folder / "said", "wb") as said:
         process = subprocess.Popen(configure(folder, kind, NOBODY, **spool), cwd=folder,
@@ -177,7 +177,7 @@ def measure_outage(folder, options):
 
 
 def forget_pages(folder):
-    """The system is to read again what it holds of the files in memory."""
+    """Remove the files' pages from memory, so that the system reads them again."""
     for path in folder.rglob("*"):
         if path.is_file():
             with open(path, "rb") as file:
@@ -186,7 +186,7 @@ def forget_pages(folder):
 
 
 def time_start(folder, kind, trace, **spool):
-    """Seconds until the agent connects. It gets no answer, so that nothing changes but for what a start does."""
+    """Seconds until the agent connects. It gets no answer, so only the start itself changes anything."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(WAIT_S)
         command = configure(folder, kind, server.getsockname()[1], trace, **spool)

@@ -57,7 +57,7 @@ def transcript(text):
 
 
 def matches(expected, printed):
-    """Whether ${printed} is ${expected}, a list of lines in which `…` stands for what is not shown."""
+    """True if ${printed} matches ${expected}, a list of lines in which `…` stands for parts that are not shown."""
     pattern = ""
     for line in expected:
         if line.strip() == "…":
@@ -70,7 +70,7 @@ def matches(expected, printed):
 
 
 class Page:
-    """One page's folder, and what has happened in it."""
+    """One page's folder, and the state of its commands."""
 
     def __init__(self, path, folder):
         self.path, self.folder, self.wrong, self.ran, self.skipped = path, folder, [], 0, 0
@@ -113,7 +113,7 @@ class Page:
                 self.tell(block, f"{command}\nis not understood: {done.stdout[:2000]}")
 
     def config(self, block, name):
-        """Check a configuration. A part gets what it lacks."""
+        """Check a configuration. The sections that a part lacks are added."""
         path = self.folder / (name or f"line-{block.line}.yaml")
         tops = set(re.findall(r"(?m)^(\w+):", block.text))
         lacks = [text for key, text in REQUIRED.items() if key not in tops]
@@ -205,7 +205,7 @@ class Commands(unittest.TestCase):
         self.assertGreater(ran, 50)
 
     def test_every_block_with_a_command_says_what_it_is(self):
-        """A command in a block that nothing runs would be shown and never tried."""
+        """A command in a block that no test runs would be shown and never tried."""
         for path in PAGES:
             for block in blocks(path.read_text(encoding="utf-8")):
                 shows = re.search(r"(?m)^(\$ |etwship [a-z])", block.text)

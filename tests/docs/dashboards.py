@@ -128,7 +128,7 @@ def saved(kind, name, attributes, references=()):
 
 
 def rate_of(field, name):
-    """Of a counter, which begins again with the agent."""
+    """The rate of a counter, which begins again with the agent."""
     return [{"id": f"{name}-max", "type": "max", "field": field},
             {"id": f"{name}-step", "type": "derivative", "field": f"{name}-max", "unit": "1s"},
             {"id": name, "type": "positive_only", "field": f"{name}-step"}]
@@ -207,7 +207,8 @@ class Dashboards(unittest.TestCase):
         self.assertEqual(len(places), len(panels))
 
     def test_grafana_reads_all_of_its_dashboard(self):
-        """By the classes that Grafana makes from its schema of dashboards: what they do not know would be gone."""
+        """Read by the classes that Grafana generates from its schema of dashboards: members that these do not know
+        would be lost."""
         try:
             from grafana_foundation_sdk.cog.encoder import JSONEncoder
             from grafana_foundation_sdk.cog.plugins import register_default_plugins
@@ -220,7 +221,7 @@ class Dashboards(unittest.TestCase):
         self.assert_holds(read, made, "")
 
     def assert_holds(self, read, made, where):
-        """Everything of `made`; what else there is are defaults."""
+        """The dashboard has everything of `made`; the rest are defaults."""
         if isinstance(made, dict):
             self.assertLessEqual(set(made), set(read), where)
             for key, value in made.items():

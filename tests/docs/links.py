@@ -54,7 +54,7 @@ class Links(unittest.TestCase):
         self.assertEqual([name for name in lints if f"`{name}`" not in page], [])
 
     def test_every_page_of_docs_is_listed(self):
-        """docs/README.md is the way to all of them."""
+        """docs/README.md leads to all pages."""
         listed = {(TOP / "docs" / target.partition("#")[0]).resolve() for _, target in
                   links((TOP / "docs" / "README.md").read_text(encoding="utf-8"))}
         missing = [page.relative_to(TOP).as_posix() for page in markdown()

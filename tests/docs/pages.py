@@ -66,7 +66,7 @@ def blocks(text):
 
 
 def prose(text):
-    """The page without its blocks, line by line: those are empty here."""
+    """The page without its blocks, line by line: lines of blocks are empty."""
     inside, kept = None, []
     for line in text.splitlines():
         fence = FENCE.match(line)
@@ -80,7 +80,7 @@ def prose(text):
 
 
 def anchors(text):
-    """What `#…` may name in a page, as GitHub makes it of headings."""
+    """The names after `#` that a page has, as GitHub makes them from headings."""
     found, seen = set(), {}
     for line in prose(text):
         heading = HEADING.match(line)

@@ -28,7 +28,7 @@ def configuration():
 
 
 def command_line():
-    """The commands' own help: the program makes it from their tables of options."""
+    """The help of the commands, which the program makes from their tables of options."""
     overview = etwship("--help")
     names = re.findall(r"(?m)^  ([a-z-]+) ", overview)
     page = ("# Command line\n\nMade by `tests/docs/reference.py --write` from what the program prints; do not edit.\n"

@@ -44,7 +44,7 @@ def key_of(event):
 
 
 def plain(value):
-    """Numbers as numbers, however they are shown; names beside values left out."""
+    """Numbers as numbers, whatever their form; names beside values are left out."""
     if isinstance(value, dict):
         return {k: plain(v) for k, v in value.items() if not k.endswith("_name")}
     if isinstance(value, list):
@@ -141,7 +141,7 @@ def definitions(provider, *arguments):
 
 
 def check_definitions(report):
-    """Not all events occur in a trace: what the manifests define is the same here."""
+    """Not all events occur in a trace, so this compares the definitions of the manifests."""
     for provider, name in PUBLIC.items():
         here = definitions(provider, "--schema-source", "builtin")
         there = definitions(provider, "--schema", common.manifests() / name,
@@ -215,7 +215,7 @@ READERS = {(CLR, 10, 4): read_allocation_tick, (CLR, 205, 4): read_global_histor
 
 
 def check_bytes(report, name, seen):
-    """Layouts of newer runtimes against payloads as the program shows them undecoded."""
+    """Layouts of newer runtimes, against payloads that the program shows undecoded."""
     path = common.trace(name)
     of_clr = ("-p", CLR, "-p", RUNDOWN)
     decoded = {e["etw"]["sequence"]: e for e in common.dump(*of_clr, path)}
@@ -234,7 +234,7 @@ def check_bytes(report, name, seen):
 # ---- names -----------------------------------------------------------------------------------------
 
 def check_names(report):
-    """Where no layout is, the provider still has its name, and can be chosen by it."""
+    """A provider without layouts still has its name, which selects it."""
     name = "Microsoft-Windows-Diagnostics-Networking"
     path = common.trace("pywintrace-eventlog.etl")
     events = [e for e in common.dump(path) if e["provider"]["kind"] == "unknown"]

@@ -116,7 +116,7 @@ def dump(path, schema, source):
 
 
 def compare_trace(report, path, dll, pack, manifest):
-    """All three at once, an event at a time: they would take gigabytes."""
+    """Compares all three traces at once, one event at a time: as a whole they would take gigabytes."""
     totals = Counter()
     numbers = Counter()
     for lines in zip_longest(dump(path, dll, "binary"), dump(path, pack, "pack"),

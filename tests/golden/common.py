@@ -56,7 +56,7 @@ def trace(name):
 
 
 def beside(name):
-    """A file of expected values; it must be there where its trace is."""
+    """A file of expected values, which must exist if its trace does."""
     return shared() / "data" / "etl" / name
 
 
@@ -80,7 +80,7 @@ def run(*arguments, check=(0,)):
 
 
 def parse_strictly(line):
-    """One JSON object; a key twice or a bare NaN is an error, as it is to other people's parsers."""
+    """One JSON object; a repeated key or a bare NaN is an error, as in other parsers."""
     return json.loads(line, object_pairs_hook=_unique, parse_constant=_no_constant)
 
 
@@ -106,7 +106,7 @@ def dump(*arguments, check=(0,)):
 
 
 def stream(*arguments):
-    """The lines of `etwship dump ARGUMENTS`, one at a time: for what is too much to hold."""
+    """The lines of `etwship dump ARGUMENTS`, one at a time: for output that is too large for memory."""
     command = [binary(), "dump", *map(str, arguments)]
     with tempfile.TemporaryFile() as said:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said,
@@ -124,23 +124,22 @@ def stat(*arguments, check=(0,)):
 
 
 def class_of(event):
-    """The GUID that says how the payload is laid out: the class of classic events, else the
-    provider."""
+    """The GUID that decides the payload's layout: the class of classic events, else the provider."""
     return event["event"].get("class_guid") or event["provider"].get("guid")
 
 
 def is_of_agent(event):
-    """Gaps and such: what the program itself has to say stands among the events of the trace."""
+    """The program's own events, such as gaps, stand among the events of the trace."""
     return event["provider"].get("kind") == "agent"
 
 
 def is_decoded(event):
-    """An event without a payload has nothing to decode, so only raw bytes count against it."""
+    """An event without a payload has nothing to decode, so only raw bytes count as undecoded."""
     return "payload" not in event
 
 
 def number(value):
-    """The integer behind a field's number or "0x..." form."""
+    """The integer of a field in number or "0x..." form."""
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise ValueError(f"{value!r} is no integer")
     if isinstance(value, int):
@@ -153,7 +152,7 @@ def bare_guid(text):
 
 
 class Report:
-    """Collects failed comparisons, so that one run shows all that is wrong."""
+    """Collects failed comparisons, so that one run shows all of them."""
 
     def __init__(self):
         self.checked = 0

@@ -139,7 +139,7 @@ def rows_are_of_known_fields(report, layouts):
 
 
 def rows_say_what_manifests_say(report, layouts):
-    """Where a manifest tells out types, it is Microsoft's."""
+    """A manifest that has out types is Microsoft's."""
     compared = 0
     for row in rows():
         for whose, providers in layouts:
@@ -162,7 +162,7 @@ def rows_say_what_manifests_say(report, layouts):
 
 
 def what_is_networks_has_a_row(report, layouts):
-    """Fields that Microsoft's manifests show as ports and addresses, where others have no out type."""
+    """Fields that Microsoft's manifests show as ports and addresses, in manifests without out types."""
     full = dict(layouts)
     corrected = {(row.guid, id_, row.field) for row in rows() if row.out != "-"
                  for id_ in numbers(row.events, 0xFFFF)}
@@ -200,7 +200,7 @@ SIZES = {"Int8": 1, "UInt8": 1, "Int16": 2, "UInt16": 2, "Int32": 4, "UInt32": 4
 
 
 def value_of(rng, field, pointer):
-    """(bytes, what the ecs event may have of it)"""
+    """(bytes, the possible values in the ecs event)"""
     if field.type == "Binary" and field.out == "SocketAddress":
         return socket_address(rng)
     if field.type == "Binary" and field.out == "IPv6":
@@ -237,7 +237,7 @@ def value_of(rng, field, pointer):
 
 
 def payload_of(rng, fields, pointer):
-    """(bytes, {name: value}), or None where the layout has something else."""
+    """(bytes, {name: value}); None: the layout has other fields."""
     if not fields or any(field.nested or field.count for field in fields):
         return None
     made = [value_of(rng, field, pointer) for field in fields]
@@ -301,7 +301,7 @@ def shown(its, conversion):
 
 
 def expected(provider, key, values, table):
-    """What the first row with a value says of addresses, ports and times."""
+    """The expected addresses, ports and times, by the first row with a value."""
     found = {}
     for (whose, field), candidates in table.items():
         for events, source, conversion in candidates:
@@ -313,8 +313,8 @@ def expected(provider, key, values, table):
 
 
 def without_types(text):
-    """A manifest as tools write it from a running Windows: no out types, and of lengths only those that
-    are fields."""
+    """A manifest in the form of tools that read a running Windows: without out types, and only with lengths that are
+    fields."""
     return re.sub(r'\s(outType="[^"]*"|length="\d+")', "", text)
 
 
@@ -424,7 +424,7 @@ def files_of_the_user_go_first(report, folder):
 
 
 def the_agent_corrects_too(report, folder):
-    """And takes the user's files from the folders of its configuration."""
+    """The agent also reads the user's files in the folders of its configuration."""
     definitions = folder / "definitions"
     definitions.mkdir()
     (definitions / "network.man").write_bytes(

@@ -31,7 +31,8 @@ def key_of(event):
 
 
 def compare_with_trace(report):
-    """Of an event that Windows did not render, the log has other values than the trace, so it must have no message."""
+    """Windows did not render some events. Of these the log has other values than the trace, so they must have no
+    message."""
     manifest = common.manifests() / "tx" / "HTTP_Server.man"
     by_key = defaultdict(list)
     for event in common.dump("--schema", manifest, common.trace(TRACE)):

@@ -68,7 +68,7 @@ def name_told(record):
 
 
 def drives(trace):
-    """Where paths of devices begin, as KernelTraceControl tells it."""
+    """Paths of devices by drive, from KernelTraceControl's events."""
     found = {}
     for records in trace.by_cpu.values():
         for record in records:
@@ -96,7 +96,7 @@ def shown(path, of_device):
 
 
 class Names:
-    """For each address its names as intervals: [start, name], in the order of time."""
+    """The names of each address as intervals: [start, name], in the order of time."""
 
     def __init__(self, trace):
         told = defaultdict(list)
@@ -112,9 +112,8 @@ class Names:
 
     @staticmethod
     def intervals(news):
-        """A name lasts from its start, else from the end of the one before, up to its end, else to the
-        start of the next one. Between two names of which neither is known to have ended or begun it is
-        neither."""
+        """A name lasts from its start, else from the end of the previous one, to its end, else to the start of the
+        next one. Between two names whose end and start are both unknown, the address has no name."""
         found, name, open_since = [], "", 0  # the name since then, unless the next news say otherwise
         for time, is_end, is_start, told in news:
             if is_start:
@@ -152,7 +151,7 @@ GROUPS = {"DiskIo": 1, "PageFault": 2, "FileIo": 4}
 
 
 def use_of(event):
-    """How a dumped event uses a file, as used() says it; or None."""
+    """The file that a dumped event uses, in the form of used(); or None."""
     if event["provider"].get("guid") == KERNEL_FILE:
         return event["event"]["code"]
     kind = GROUPS.get(event["event"].get("name", "").split("/")[0]), event["event"].get("opcode")
@@ -231,7 +230,7 @@ def check_workers(report, path):
 
 
 def check_filter(report, path):
-    """A filter sees what is written, whether it may decide by the header alone or has to see more."""
+    """A filter sees the written values, whether the header is enough for its decision or not."""
     named = EXPECTED[path.name][1]
     for test, count in (("exists(file.path)", named),
                         ("exists(file.path) and not (data.FileObject == 1)", named),

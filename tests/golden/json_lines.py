@@ -38,8 +38,8 @@ def unexplained_null(value):
 
 
 def parse(line):
-    """The object of a line: UTF-8, no key twice, no raw control character, no half of a surrogate pair.
-    ValueError, of which UnicodeError is one: it is no such thing."""
+    """The object of a line: UTF-8, no repeated key, no raw control character, no half of a surrogate
+    pair. Raises ValueError, or UnicodeError, if the line is invalid."""
     if line[-1:] != b"\n":
         raise ValueError("no end of the line")
     event = common.parse_strictly(line[:-1].decode("utf-8", "strict"))

@@ -36,8 +36,7 @@ Record = namedtuple("Record", "kind group guid id version opcode ticks pid tid c
 
 
 class Trace:
-    """One file: `buffers` as they stand in it, `by_cpu` the records of each processor in its own
-    order."""
+    """One file: `buffers` in the file's order, `by_cpu` the records of each processor in its own order."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -56,7 +55,7 @@ class Trace:
         self.first_ticks = header.ticks
 
     def filetime(self, ticks):
-        """UTC in 100 ns since 1601, divided towards zero."""
+        """UTC in 100 ns since 1601, rounded towards zero."""
         scaled = (ticks - self.first_ticks) * 10_000_000
         magnitude = abs(scaled) // self.ticks_per_s
         return self.start_100ns + (magnitude if scaled >= 0 else -magnitude)
@@ -125,7 +124,7 @@ def _record(kind, data, cpu):
 
 
 def _items(data, flags):
-    """Each extended item: where it ends, its type, its bytes. An item says whether another follows."""
+    """Each extended item: its end, its type, its bytes. An item says whether another one follows."""
     at, more = 0x50, flags & 1
     while more:
         length, kind, linkage, used = struct.unpack_from("<4H", data, at)
@@ -164,7 +163,7 @@ def _guid_text(raw):
 
 
 def is_metadata(record):
-    """Records that only describe others: they are counted, and no events."""
+    """True for records that only describe others: they count as records, but not as events."""
     if record.kind == "event":
         # ManifestData: format 1, versions, and the magic 0x5B.
         return record.id == MANIFEST_EVENT_ID and record.payload[:1] == b"\x01" \

@@ -76,7 +76,7 @@ def text16(payload, at):
 
 
 def behind_sid(payload, at, pointer):
-    """A TOKEN_USER and a SID, or four bytes of zeros."""
+    """The offset after a TOKEN_USER and a SID, or after four bytes of zeros."""
     sid = at + 2 * pointer
     if payload[sid:sid + 1] == b"\1" and payload[sid + 1] <= 15:
         return sid + 8 + 4 * payload[sid + 1]
@@ -96,13 +96,13 @@ def is_process(record):
 
 
 class Lives:
-    """Processes of an id: [start, end, name], either time None where the trace does not have it."""
+    """The processes of an id: [start, end, name]; a time is None if the trace does not have it."""
 
     def __init__(self):
         self.of = defaultdict(list)
 
     def tell(self, key, what, time, name):
-        """News in their order of time."""
+        """Process the news in their order of time."""
         lives = self.of[key]
         if what == START or not lives or lives[-1][1] is not None:
             lives.append([time if what == START else None, None, name])
@@ -111,7 +111,7 @@ class Lives:
             lives[-1][1] = time
 
     def names(self, key, time):
-        """The process that had it; empty: none as far as the trace tells."""
+        """The process that had the id; empty: the trace names none."""
         for start, end, name in reversed(self.of.get(key, [])):
             if (start is None or start <= time) and (end is None or time <= end + SECOND):
                 return name
@@ -135,7 +135,7 @@ def tables(trace):
 
 
 def provider_news(record, time):
-    """Versions 0 to 2 of event 1, 0 and 1 of event 2. Who is said to start is there by then."""
+    """Versions 0 to 2 of event 1, and 0 and 1 of event 2. A process that is reported as started exists by then."""
     pid, created = struct.unpack_from("<IQ", record.payload)
     if record.id == START:
         path, _ = text16(record.payload, 20 + (4 if record.version else 0))
@@ -159,8 +159,7 @@ def threads(trace):
 
 
 def subjects(trace):
-    """(time, class, type, pid) of the records that SUBJECTS is about, and how many of their headers name
-    nobody."""
+    """(time, class, type, pid) of the records of SUBJECTS, and the number of those whose headers name no process."""
     of_threads, found, nameless = threads(trace), Counter(), 0
     for records in trace.by_cpu.values():
         for record in records:
@@ -180,7 +179,7 @@ def subjects(trace):
 
 
 def subject(event, time):
-    """The same of an event that was dumped, or None."""
+    """These values of a dumped event, or None."""
     group = CLASSES.get(event["event"].get("name", "").split("/")[0])
     opcode = event["event"].get("opcode")
     if (group, opcode) in OF_TYPE or (group, opcode) == (0x14, 10):
@@ -231,7 +230,7 @@ def check_subjects(report, path, trace, got):
 
 
 def check_filter(report, path):
-    """A filter sees the same ids: whether it may decide by the header, or has to see more."""
+    """A filter sees the written ids, whether the header is enough for its decision or not."""
     pids = Counter(event.get("process", {}).get("pid") for event in common.dump(path))
     for pid, count in [*pids.most_common(3), (0, pids[0])]:
         test = f"process.pid == {pid}" if pid is not None else "not exists(process.pid)"
@@ -241,7 +240,7 @@ def check_filter(report, path):
 
 
 def check_lists(report, path):
-    """Both shapes say of whom a record of the kernel's lists is."""
+    """Both formats name the process of a record of the kernel's lists."""
     test = "event.name in (" + ", ".join(f"'{name}'" for name in LIST_NAMES) + ")"
     whom = {}
     for shape in ("native", "ecs"):

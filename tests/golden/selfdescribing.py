@@ -50,7 +50,7 @@ def embedded(report):
 
 
 def hw3d(report):
-    """tracefmt printed two other runs of this very event: its fields are the same there."""
+    """tracefmt printed two other runs of this event. The fields must be equal to those."""
     path = common.trace("hw3d-trace.etl")
     events = [e for e in common.dump(path) if "code" in e["event"]]
     if not report.equal(f"{path.name}: events", len(events), 1):

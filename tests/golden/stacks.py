@@ -48,7 +48,7 @@ class Lives:
             kind[key_of(record, 0)].append(record)
 
     def find(self, reference):
-        """The record that tells the stack of `reference`; None if it is unknown."""
+        """The record with the stack of `reference`; None if it is unknown."""
         key, now = key_of(reference, 16), reference.ticks
         ends = [r for r in self.ends[key] if r.ticks >= now]
         births = [r for r in self.creations[key] if r.ticks > now]
@@ -65,7 +65,7 @@ def frames_of(record):
 
 
 def fits(reference, frames):
-    """May the stack be the kernel's, or the user's? 32-bit kernels begin at 2 GB, or up to 3 GB."""
+    """True if the stack may be the kernel's, or the user's. 32-bit kernels begin at 2 GB, or as high as 3 GB."""
     if not frames:
         return True
     wide = reference.pointer == 8
@@ -75,8 +75,8 @@ def fits(reference, frames):
 
 
 class Joiner:
-    """`stacks`: frames by event, `apart`: StackWalk records that belong to no event. Records are
-    known by (processor, place)."""
+    """`stacks`: frames by event; `apart`: StackWalk records that belong to no event. (processor, place) identifies a
+    record."""
 
     def __init__(self, trace):
         self.counts = Counter()
@@ -136,7 +136,7 @@ class Joiner:
 
 
 def expected(trace, joiner):
-    """Per processor, what comes out in its order: None for a StackWalk record, else the stack."""
+    """For each processor, the output in its order: None for a StackWalk record, else the stack."""
     for cpu, records in trace.by_cpu.items():
         yield cpu, [None if is_walk(r) else (*r.stack, *joiner.stacks[cpu, i])
                     for i, r in enumerate(records)

@@ -11,7 +11,7 @@ TIMES = ["start_time", "end_time", "boot_time"]
 
 
 def cut_to_us(time):
-    """7 digits of a second to 6: the reader of the reference counts kept microseconds."""
+    """Cuts 7 digits of a second to 6, because the reader of the reference counts kept microseconds."""
     return time[:-2] + "Z" if time and len(time.split(".")[-1]) == 8 else time
 
 

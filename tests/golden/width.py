@@ -73,7 +73,7 @@ def counts(trace):
 
 
 def check(report, folder, name, images, learned):
-    """All of `images` come out; `learned`: how many by what others of their class say."""
+    """All of `images` are decoded; `learned`: the number of those whose width comes from others of their class."""
     trace = make(folder, name, images)
     compare(report, name, common.dump(trace), images)
     report.equal(f"{name}: stat", counts(trace), (sum(i.width == 8 for i in images), learned))
@@ -117,7 +117,7 @@ def a_text_is_evidence(report, folder):
 
 
 def without_evidence_the_header_stands(report, folder):
-    """Read with the narrow layout: base and size are the halves of the base, the size is text."""
+    """With the narrow layout, base and size are the halves of the base, and the size is text."""
     images = [image(i, LETTERS) for i in range(3)]
     trace = make(folder, "unknown", images)
     narrow = [Image(i.base & 0xFFFFFFFF, i.base >> 32, "\ua000%" + i.name, i.pid, 4) for i in images]
@@ -134,7 +134,7 @@ def traces_do_not_speak_for_each_other(report, folder):
 
 
 def workers_do_not_matter(report, folder):
-    """Many slabs of events, and what proves their width behind them all."""
+    """Many slabs of events come before the events that prove their width."""
     images = [image(i, LETTERS, pid=100 + i % 10) for i in range(10000)] + [image(1, PROVING)]
     trace = make(folder, "many", images)
     for workers in (1, 4):

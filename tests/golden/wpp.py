@@ -316,7 +316,7 @@ def encode(number, flags, payload, fields):
 
 
 def unsigned_of(format_, index, type_):
-    """Items have no sign: `u`, `x`, `X`, `o` in the text say that the value has none."""
+    """Items are unsigned: `u`, `x`, `X`, `o` in the text show that."""
     first = re.search(rf"%{10 + index}!([^!]*)!", format_)
     return type_ in ("ItemChar", "ItemCharShort", "ItemShort", "ItemLong", "ItemLongLong", "ItemLongLongO") and \
         first and first[1][-1] in "uxXo"
@@ -378,7 +378,7 @@ def expect(report, what, event, made, time):
 
 
 def compare(report, name, folder, schema, chosen_, formats):
-    """${chosen_}: (key, flags) of one record each, in this order."""
+    """Compare one record each of ${chosen_}: (key, flags), in this order."""
     rng = random.Random(name)
     made = [make_event(rng, index, key, formats[key], flags)
             for index, (key, flags) in enumerate(chosen_)]
@@ -400,7 +400,7 @@ def compare(report, name, folder, schema, chosen_, formats):
 
 
 def missing_formats(report, trace):
-    """`stat` names the files that a trace wants; records without a GUID want none."""
+    """`stat` names the files that a trace needs; records without a GUID need none."""
     messages = sum(e["provider"].get("guid") == GROUP for e in common.dump(trace))
     report.true("messages with a GUID", messages > 0)
     stat, = common.stat(trace)
@@ -411,7 +411,7 @@ def missing_formats(report, trace):
 
 
 def unknown_without_arguments(report, folder):
-    """A message has a text, so it is not known without its format, even where it has no arguments."""
+    """A message has a text, so without its format it is unknown, even if it has no arguments."""
     raw = encode(10, GUID | TIMESTAMP, b"", {"guid": GROUP, "time": START})
     records, trace = folder / "bare.bin", folder / "bare.etl"
     records.write_bytes(struct.pack("<I", len(raw)) + raw)
@@ -427,7 +427,7 @@ def unknown_without_arguments(report, folder):
 
 
 def views(report, trace, schema, formats):
-    """Other ways to look at messages: filters, the ecs event, what a format says."""
+    """Other ways to use messages: filters, the ecs event, the values of a format."""
     key = (GROUP, 10 + len(ITEMS))
     names = [name for name, _ in formats[key]["arguments"]]
     everything = common.dump("--schema", schema, trace)

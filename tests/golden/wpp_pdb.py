@@ -54,7 +54,7 @@ def by_llvm(report, folder, modules, formats):
 
 
 def show_alike(report, folder, modules, tmf):
-    """What `schema show` says of each group is the same."""
+    """The output of `schema show` is equal for all groups."""
     pdb = folder / "show.pdb"
     pdb_files.write_by_hand(pdb, modules, 4096, random.Random("show"))
     groups = sorted({strings[1][:36] for module in modules.values() for _, strings in module})
@@ -75,8 +75,8 @@ int entry(void) { inlined(); MESSAGE(L"2", L"11", L"[%!FUNC!] gr\xfc\xdf\x20ac")
 
 
 def by_compiler(report, folder):
-    """Annotations as a compiler writes them, functions and all. (The linker beside it leaves them out.)
-    The file is known by its content."""
+    """Annotations as a compiler writes them, with their functions. (The linker of this test leaves functions out.)
+    The source recognises the file by its content."""
     source = folder / "driver.c"
     source.write_text(SOURCE, encoding="utf-8")
     pdb, made = folder / "driver.symbols", folder / "driver.obj"
@@ -93,7 +93,7 @@ def by_compiler(report, folder):
 
 
 def damaged(report, folder):
-    """A record of size 0 costs the rest of its module, and is told with its place."""
+    """A record of size 0 costs the rest of its module, and is reported with its place."""
     def message(group):
         return "f", ["TMF:", f"{group} m // SRC=a.c MJ= MN=", '#typev a_c1 10 "x" // LEVEL=L', "{", "}"]
 
@@ -122,7 +122,7 @@ def fastlink(report, folder):
 
 
 def public(report, folder):
-    """Of symbols for others, what their maker marked so is left, without names of functions, files and
+    """Of public symbols, only parts that their maker marked are left, without names of functions, files and
     arguments."""
     group = "4ed73968-00d8-34f3-557f-85fe0ce17799"
     message = ["TMF:", f"{group} drv // SRC=Unknown_cxx00 MJ= MN=",

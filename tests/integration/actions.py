@@ -31,7 +31,7 @@ def rotate(x, bits):
 
 
 def xxh64(data):
-    """Of less than 32 bytes, with seed 0."""
+    """XXH64 of less than 32 bytes, with seed 0."""
     assert len(data) < 32
     acc = (P5 + len(data)) & MASK
     while len(data) >= 8:
@@ -68,7 +68,7 @@ def seconds(event):
 
 
 def passes(events, rate, burst, key):
-    """Those that find a token: `rate` come in a second, a bucket holds `burst`."""
+    """The events that find a token: `rate` tokens come in a second, and a bucket holds `burst`."""
     buckets, kept = {}, []
     for event in events:
         now = seconds(event)
@@ -124,7 +124,7 @@ class Actions(unittest.TestCase):
         return events_of(etwship("dump", *arguments, cls.trace).stdout.decode())
 
     def run_agent(self, **config):
-        """The events that a file output gets."""
+        """Run the agent; returns the events that a file output gets."""
         out = self.folder / "out"
         config = {"version": 1, "spool": {"mode": "memory"},
                   "sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}],

@@ -39,7 +39,7 @@ def make_trace(path, events, mix="realistic", *options):
 
 
 def comparable(line):
-    """An event without what tells one run, or the dump, from another."""
+    """An event without the members that differ between runs, or between `run` and `dump`."""
     event = json.loads(line)
     event.pop("agent", None)
     event["etw"].pop("session", None)
@@ -174,7 +174,7 @@ class Agent(unittest.TestCase):
     # ---- ends ---------------------------------------------------------------------------------
 
     def slow_config(self, **agent):
-        """A run that cannot end by itself: no program reads the pipe that it writes to."""
+        """A run that cannot end by itself: no program reads the pipe to which it writes."""
         return {"agent": agent,
                 "sessions": [{"name": "s", "type": "file", "paths": [str(self.big)]}],
                 "outputs": [{"name": "console", "type": "stdout", "style": "ndjson"},
@@ -217,7 +217,7 @@ class Agent(unittest.TestCase):
             self.assertEqual(gap["etw"], {"session": "s"})
 
     def test_a_halted_terminal_holds_up_nothing_else(self):
-        """Standard output and standard error are one pipe, which is full."""
+        """Standard output and standard error are one pipe, and it is full."""
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
         os.set_blocking(writer, False)
@@ -331,7 +331,7 @@ class Agent(unittest.TestCase):
                      "path": str(self.folder / f"{name}-c")}]}
 
     def killed_halfway(self, process, name, share):
-        """Kill once one of the outputs has so much of its bytes. False: it has ended before."""
+        """Kill the agent once an output has this share of its bytes. False: it ended before that."""
         most = (self.folder / "whole-a").stat().st_size
         out = self.folder / f"{name}-a"
         while process.poll() is None:
@@ -343,7 +343,7 @@ class Agent(unittest.TestCase):
         return False
 
     def killed_in_time(self, process, limit):
-        """Kill after so many seconds. False: it has ended before."""
+        """Kill the agent after so many seconds. False: it ended before that."""
         try:
             error = process.communicate(timeout=limit)[1]
             self.assertEqual(process.returncode, DONE, error)
@@ -410,15 +410,15 @@ class Agent(unittest.TestCase):
     # ---- memory -------------------------------------------------------------------------------
 
     def is_at_rest(self, log):
-        """Has something come, and do two lines of counters in a row say the same? (Status events
-        tell nothing here: they wait behind the others.)"""
+        """True once something has come and two lines of counters in a row are equal. (Status events cannot show that:
+        they wait after the others.)"""
         lines = log.read_text().splitlines() if log.exists() else []
         counters = [line[line.index("session "):] for line in lines
                     if re.search(" [1-9][0-9]* received, ", line)]
         return len(counters) > 1 and counters[-1] == counters[-2]
 
     def peak_kb_at_rest(self, config):
-        """Run until nothing moves any more: its first output is a pipe without a reader."""
+        """The peak while the agent runs until nothing moves any more: its first output is a pipe without a reader."""
         log = self.folder / "agent.log"
         config["agent"]["log"] = {"file": str(log), "stats": "1s"}
         process = self.start(config, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -431,7 +431,7 @@ class Agent(unittest.TestCase):
         return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
 
     def test_memory_stays_in_its_budget_beside_a_blocked_output(self):
-        """Traces that are much larger than the budget."""
+        """The traces are much larger than the budget."""
         trace = make_trace(self.folder / "large.etl", 2800000 if FULL else 400000)
         kernel = make_trace(self.folder / "kernel.etl", 400000, "kernel")
         one = {"name": "s", "type": "file", "paths": [str(trace)]}

@@ -54,7 +54,7 @@ class Boot(machine.Shared):
 
     @staticmethod
     def unknown():
-        """Nobody registers the providers of this machine by name."""
+        """No program registers the providers of this machine by name."""
         return (f"etwship: warning: session live: this machine knows no provider {machine.NAME}. its GUID "
                 "is derived from its name, as for TraceLogging providers; if it has another one, "
                 "write the GUID\n")
@@ -69,7 +69,7 @@ class Boot(machine.Shared):
         return self.do("boot")["started"]
 
     def sequences(self):
-        """The numbers of the events that were shipped; each was written once."""
+        """The numbers of the events that were shipped. Each was written once."""
         data = self.out.read_bytes() if self.out.exists() else b""
         events = [json.loads(line) for line in data[:data.rfind(b"\n") + 1].splitlines()]
         self.assertEqual({event["etw"]["session"] for event in events} - {"live"}, set())
@@ -173,7 +173,7 @@ class Handed(Boot):
 
 
 class Closed(Handed):
-    """The same where a session cannot leave its file: it is closed, and a new one begins."""
+    """These tests with a session that cannot leave its file: it is closed, and a new one begins."""
 
     build = 19045
     gaps = {"agent/boot_session_closed": (0, 1)}

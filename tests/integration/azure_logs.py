@@ -26,7 +26,7 @@ LIMIT = 1024 * 1024
 
 
 class Azure:
-    """Entra and the Logs Ingestion API. A token is good for so many requests, whatever it says."""
+    """Entra and the Logs Ingestion API. A token is valid for so many requests, whatever lifetime it names."""
 
     def __init__(self, requests_per_token=1000, limit=LIMIT):
         self.uses, self.left, self.limit = requests_per_token, 0, limit
@@ -132,7 +132,7 @@ class AzureLogs(siem_rig.Agent):
 
 @unittest.skipUnless(LogsIngestionClient, "no azure-monitor-ingestion")
 class MicrosoftsClient(unittest.TestCase):
-    """The server of these tests is like the real one, as far as Microsoft's own client can tell."""
+    """Microsoft's own client works with the server of these tests as with the real one."""
 
     EVENTS = [{"TimeGenerated": "2026-11-21T09:30:00.1234567Z", "n": number, "text": "ä" * 200}
               for number in range(8000)]

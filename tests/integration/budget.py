@@ -19,7 +19,7 @@ FLOOD = 20000
 
 
 def guid_of(name):
-    """As EventSource.cs derives it from a provider's name."""
+    """The GUID that EventSource.cs derives from a provider's name."""
     namespace = bytes.fromhex("482c2db2c39047c887f81a15bfc130fb")
     digest = bytearray(hashlib.sha1(namespace + name.upper().encode("utf-16-be")).digest()[:16])
     digest[7] = digest[7] & 0x0f | 0x50
@@ -42,7 +42,7 @@ class Budgets(machine.Shared):
         return [json.loads(line) for line in self.out.read_bytes().splitlines()]
 
     def take_apart(self):
-        """Numbers of events by provider, and of what was left out by provider and reason."""
+        """Numbers of events by provider, and of left-out events by provider and reason."""
         came, cut = {}, {}
         for event in self.events():
             if "gap" in event:

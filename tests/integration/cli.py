@@ -351,7 +351,7 @@ class Commands(Cli):
 
     @staticmethod
     def without_session(events):
-        """What identifies an event, without what tells the sources apart."""
+        """The members that identify an event, without those that differ between sources."""
         return [(e["@timestamp"], e["provider"], e["event"], e.get("data"), e.get("payload"))
                 for e in events if e["provider"].get("kind") != "agent"]
 

@@ -53,7 +53,7 @@ class Cli(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def etwship(self, *arguments, given=b"", **variables):
-        """${given} is what the program finds on standard input."""
+        """Run the program; ${given} is its standard input."""
         environment = os.environ | {"XDG_STATE_HOME": str(self.folder), "HOME": str(self.folder)}
         return Done(subprocess.run(
             [BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -66,7 +66,7 @@ class Cli(unittest.TestCase):
         return done
 
     def assert_error(self, done, *words, but=()):
-        """One line per error, each with the program's name; `but` may start other lines."""
+        """One line per error, each with the program's name. Other lines may start with `but`."""
         errors = [line for line in done.err.splitlines() if not line.startswith(tuple(but))]
         self.assertTrue(errors, "no error on stderr")
         for line in errors:

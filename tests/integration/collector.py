@@ -39,7 +39,7 @@ def cache():
 
 
 def find_go():
-    """The path of a Go that is new enough, or why there is none."""
+    """The path of a Go that is new enough, or the reason why there is none."""
     go = shutil.which("go", path=os.environ.get("PATH", "") + ":/usr/local/go/bin")
     wanted = f"Go {OLDEST_GO[0]}.{OLDEST_GO[1]} or newer, to build the OpenTelemetry collector"
     if not go:
@@ -62,7 +62,7 @@ def run(args, folder, go):
 
 
 def build():
-    """The path of the program, or why there is none."""
+    """The path of the program, or the reason why there is none."""
     kept = cache()
     if kept.exists():
         return kept, None
@@ -300,7 +300,7 @@ class Collector(unittest.TestCase):
 
 
 def plain(value):
-    """What an AnyValue of OTLP holds."""
+    """The value of an AnyValue of OTLP."""
     (kind, held), = value.items() if value else [("none", None)]
     if kind == "kvlistValue":
         return {pair["key"]: plain(pair["value"]) for pair in held.get("values", [])}
@@ -310,7 +310,7 @@ def plain(value):
 
 
 def split(request):
-    """Each log record of a request with what it comes from; the agent's own left out."""
+    """Each log record of a request with its resource and scope; the agent's own events are left out."""
     for resource in request["resourceLogs"]:
         for scope in resource["scopeLogs"]:
             for record in scope["logRecords"]:
@@ -319,7 +319,7 @@ def split(request):
 
 
 def lean(value):
-    """A value without lists of nothing, which the collector leaves out."""
+    """A value without empty lists, which the collector leaves out."""
     if isinstance(value, list):
         return [lean(item) for item in value]
     if isinstance(value, dict):
@@ -328,7 +328,7 @@ def lean(value):
 
 
 def comparable(resource):
-    """Number and content of a log record, without what differs from run to run."""
+    """Number and content of a log record, without the members that differ from run to run."""
     scope, = resource["scopeLogs"]
     record, = scope["logRecords"]
     pairs = {pair["key"]: lean(pair["value"]) for pair in record["attributes"]

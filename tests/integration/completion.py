@@ -29,7 +29,7 @@ class Completion(Cli):
         cls.commands = re.findall(r"^  ([a-z-]+) +\w", listed.stdout.decode(), re.M)
 
     def options_of(self, command):
-        """By its page: {"--format": "native|ecs", …}; None: it takes no value."""
+        """The options of a command, from its page: {"--format": "native|ecs", …}; None: the option takes no value."""
         found = {}
         for letter, name, value in OPTION.findall(self.expect(DONE, command, "--help").out):
             found[f"--{name}"] = value or None
@@ -40,7 +40,7 @@ class Completion(Cli):
     # bash.
 
     def bash(self, *words, current=""):
-        """What is offered behind ${words} for the word ${current}."""
+        """The completions of bash after ${words} for the word ${current}."""
         script = self.folder / "etwship.bash"
         if not script.exists():
             script.write_text(self.expect(DONE, "completion", "bash").out, encoding="utf-8")
@@ -133,7 +133,7 @@ class Completion(Cli):
     # zsh.
 
     def zsh(self, lines):
-        """What each line of ${lines} becomes by one TAB."""
+        """The result of one TAB after each line of ${lines}, in zsh."""
         functions = self.folder / "functions"
         functions.mkdir()
         (functions / "_etwship").write_text(self.expect(DONE, "completion", "zsh").out, encoding="utf-8")
@@ -163,7 +163,7 @@ class Completion(Cli):
         return self.until(answers, b"\0", also=terminal)[:-1].decode()
 
     def until(self, descriptor, end, also=None):
-        """All that comes up to ${end}; what comes of ${also} meanwhile is dropped."""
+        """The output up to ${end}; output up to ${also} meanwhile is dropped."""
         got = b""
         deadline = time.monotonic() + TIMEOUT_S
         while end not in got:
@@ -219,7 +219,7 @@ class Completion(Cli):
         self.assertEqual(done.stdout.decode().split(), ["ecs"])
 
     def assert_balanced(self, text):
-        """Brackets match outside of strings and comments, and every string ends in its line."""
+        """Brackets match outside of strings and comments, and every string ends on its line."""
         closing = {")": "(", "]": "[", "}": "{"}
         for number, line in enumerate(text.splitlines(), 1):
             rest = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"`]|`.)*\"|#.*", "", line)

@@ -31,7 +31,7 @@ EVERYTHING = HERE / "every_key.yaml"
 
 
 def documents():
-    """Every configuration of the tree that is right."""
+    """Every valid configuration of the tree."""
     parts = sorted((TOP / "config" / "examples").glob("*/*.yaml"))
     return [*EXAMPLES, TOP / "config" / "quickstart.yaml", EVERYTHING], parts
 
@@ -151,7 +151,7 @@ class Config(unittest.TestCase):
 
     @staticmethod
     def loader():
-        """YAML 1.2 as editors read it: no times, and yes, no, on and off are texts."""
+        """YAML 1.2 as editors read it: no times; yes, no, on and off are texts."""
         class Loader(yaml.SafeLoader):
             pass
         Loader.yaml_implicit_resolvers = {
@@ -525,7 +525,7 @@ outputs:
 """
 
     def test_a_secret_that_holds_nothing_is_a_mistake(self):
-        """Of every key that takes one; the message names key and source, and shows no value."""
+        """Every key that takes a secret is tried; the message names key and source, and shows no value."""
         good = ["0123456789abcdef", "hush-bearer", "hush-header", "'http://u:hush-proxy@p'"]
         keys = ["key", "bearer", "headers", "proxy"]
         file = self.write("secret.key", "")

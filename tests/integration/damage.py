@@ -56,7 +56,7 @@ class Original:
         return f"cut at {position:#x}", self.bytes[:position], self.whole_before(position)
 
     def flip(self, rng):
-        """1 to 20 bits, half of the variants in heads of buffers, where structure is dense."""
+        """Flip 1 to 20 bits. In half of the variants they lie in heads of buffers, where structure is dense."""
         damaged, places = bytearray(self.bytes), []
         in_heads = rng.random() < 0.5
         for _ in range(rng.randint(1, 20)):
@@ -69,7 +69,7 @@ class Original:
 
 
 def faults(program, path, at_least):
-    """What is wrong with one run, as a list of sentences, and how many events came."""
+    """The faults of one run as a list of sentences, and the number of its events."""
     # The output goes to a file: a parser in Python would be the slow end of a pipe.
     with tempfile.TemporaryFile() as output:
         try:

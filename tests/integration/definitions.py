@@ -31,7 +31,7 @@ def guid(number):
 
 
 def record(provider, process, number, payload, *items):
-    """An EVENT_HEADER record with extended items, as Windows writes them."""
+    """An EVENT_HEADER record with extended items, in Windows' form."""
     extended = b""
     for place, (kind, data) in enumerate(items):
         padding = bytes(-len(data) % 8)
@@ -86,7 +86,7 @@ class Definitions(unittest.TestCase):
         return path
 
     def run_agent(self, config):
-        """Its exit code, what it said, and the most memory that it had in KB."""
+        """Run the agent; returns its exit code, its messages, and its peak memory in KB."""
         path = self.folder / "etwship.yaml"
         path.write_text(json.dumps(  # JSON is YAML.
             {"version": 1, "spool": {"mode": "memory"},

@@ -39,7 +39,7 @@ def refuse_every(n):
 
 
 def take_one_in(n):
-    """So that what looks like a wrong mapping is none."""
+    """Accepts every n-th event and refuses the others, so that the refusals do not look like a wrong mapping."""
     return lambda number, *_: None if number % n == 0 else WRONG_TYPE
 
 
@@ -489,7 +489,7 @@ class Delivery(unittest.TestCase):
             self.assertEqual(agent.wait(), code)
 
     def test_memory_stays_in_its_budget_while_batches_come_and_go(self):
-        """Also in the thousandth batch: holes between blocks must not add up."""
+        """The budget also holds in the thousandth batch: holes between blocks must not add up."""
         trace = self.make_trace(150000)
         memory_mb = 64
         replies = Reply(200)

@@ -87,7 +87,7 @@ CHECKS = {
 
 
 def leaves(value, path=""):
-    """Every member that is no object itself, and every object that the table names whole."""
+    """Every member that is not an object, and every object that the table names as a whole."""
     for key, member in value.items():
         inner = f"{path}.{key}" if path else key
         payload = path == "winlog.event_data" and key != "extended_data"
@@ -101,7 +101,7 @@ def leaves(value, path=""):
 
 
 def shape(value):
-    """A JSON type, as an index sees it: a list is of the type of its elements."""
+    """A JSON type for an index: a list has the type of its elements."""
     if isinstance(value, list):
         return shape(value[0]) if value else "none"
     return {dict: "object", str: "string", bool: "boolean"}.get(type(value), "number")
@@ -111,7 +111,7 @@ def shape(value):
 
 
 def payload_value(value, name=None):
-    """A value of the native event's `data` as the ecs event spells it."""
+    """A value of the native event's `data`, in the spelling of the ecs event."""
     if isinstance(value, list):
         return [payload_value(item) for item in value]
     if isinstance(value, bool):
@@ -149,7 +149,7 @@ def endpoint(value):
 
 
 def same_float(native, ecs):
-    """The native spelling is the shortest that reads back as a float of its width."""
+    """The native spelling is the shortest one that reads back as a float of that width."""
     return isinstance(native, float) and abs(native - float(ecs)) <= max(
         abs(native) * 1e-6, 0.6e-6)
 
@@ -166,7 +166,7 @@ def same_payload(native, ecs):
 
 
 def same_text(native, name, ecs):
-    """A number that ecs shows as text: by its name, by TDH's words for unknown codes, or plain."""
+    """A number that ecs shows as text: by its name, in TDH's words for unknown codes, or plain."""
     if isinstance(native, list):
         names = name if name else [None] * len(native)
         return all(map(same_text, native, names, ecs))
@@ -180,7 +180,7 @@ def same_text(native, name, ecs):
 
 
 def differences(native, ecs, top):
-    """The fields of two payload objects that do not say the same."""
+    """The fields in which two payload objects differ."""
     for key, value in native.items():
         if key.endswith("_name") and key not in ecs and key[:-5] in native:
             continue
@@ -303,7 +303,7 @@ class Ecs(unittest.TestCase):
                 self.assertEqual(before, shape(value), f"{path} changes its type")
 
     def check_width(self, event):
-        """Files have it in the type of the header, which Windows makes a flag of."""
+        """In files the type of the header has the width; for live events Windows makes a flag of it."""
         if get(event, "winlog.flags_raw"):
             widths = {"32_BIT_HEADER": 0x20, "64_BIT_HEADER": 0x40}
             found = [widths[name] for name in get(event, "winlog.flags") if name in widths]

@@ -92,7 +92,7 @@ def manifest_fields(path, provider):
 
 
 def all_manifest_fields(providers):
-    """{provider: {(id, version): fields}}, blanks in names left out."""
+    """{provider: {(id, version): fields}}, without the blanks in names."""
     found = defaultdict(lambda: defaultdict(set))
     with open(MANIFESTS / "derived" / "event_fields.tsv", encoding="utf-8") as file:
         next(file)
@@ -202,7 +202,7 @@ class Tables(unittest.TestCase):
                 self.assertNotIn((row.provider, number, "outcome"), told)
 
     def check_sources(self, provider, known):
-        """Each row has its field in an event, each event one of the fields that rows ask for."""
+        """Each row has its field in an event, and each event one of the fields that rows ask for."""
         numbers = {number for number, _ in known}
         found = set()
         sources = set()

@@ -535,7 +535,7 @@ class Events(unittest.TestCase):
                                      set(data))
 
     def edited(self, *rules):
-        """The events as ${rules} leave them."""
+        """The events after the rules ${rules}."""
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         output = folder / "out.json"
         config = folder / "run.yaml"
@@ -567,7 +567,8 @@ class Events(unittest.TestCase):
                 self.assertEqual(self.mapped(event), changed)
 
     def test_rules_for_a_process_hold_for_what_is_mapped_to_it(self):
-        """What is mapped to the same field goes with it, and all that is below it or repeats it."""
+        """Fields that are mapped to the same field are edited with it, and so is everything below it or equal to
+        it."""
         gone = ("process.command_line", "process.args", "process.args_count", "process.executable", "user.name")
         found = self.edited(
             {"remove": {"fields": ["process.command_line", "process.parent"]}},
@@ -595,7 +596,7 @@ class Events(unittest.TestCase):
                               "process.parent.executable", "user.name"}, left_out)
 
     def change(self, expected, data):
-        """${expected} as it is behind these rules; hashed values are what the payload has."""
+        """${expected} after these rules; hashed values are those of the payload."""
         if "ContextInfo" not in data:
             for field in ("command_line", "args", "args_count"):
                 expected.pop(f"process.{field}", None)

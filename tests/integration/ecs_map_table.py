@@ -77,7 +77,7 @@ def rows():
 
 
 def numbers(spec):
-    """What `1,4-6` names."""
+    """The numbers that `1,4-6` names."""
     found = set()
     for part in spec.split(","):
         first, _, last = part.partition("-")
@@ -102,7 +102,7 @@ def spaced(text):
 
 
 def grouped(rows, key):
-    """Rows of one key together, in the order of the first of each."""
+    """The rows of one key together, in the order of their first rows."""
     groups = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)

@@ -59,8 +59,8 @@ def read():
 
 
 def find(rows, path):
-    """The row for a field: its own, else the longest pattern that fits. What the payload has is
-    free, but nothing that stands beside a named field: no pattern reaches into extended_data."""
+    """The row for a field: its own, else the longest pattern that fits. Fields of the payload are free, but no field
+    beside a named one is: no pattern reaches into extended_data."""
     exact = [row for row in rows if row.field == path]
     if exact:
         return exact[0]

@@ -21,7 +21,7 @@ LEFT_OUT = "bytes left out, as a rule removes or hashes fields of the payload"
 
 
 def load(line):
-    """Numbers keep their digits, as texts that no string of an event looks like."""
+    """Numbers keep their digits, as texts that no string of an event equals."""
     return json.loads(line, parse_int=lambda n: "\0" + n, parse_float=lambda n: "\0" + n)
 
 
@@ -46,8 +46,8 @@ def cut(text, most):
 
 
 class Edited:
-    """One event while rules are applied to it. `data` is a list of [name, value, name beside it or
-    None, name in messages], which says what a message shows even when a field is renamed."""
+    """One event while rules are applied to it. `data` is a list of [name, value, name beside it or None, name in
+    messages]; the last one serves messages also after the field was renamed."""
 
     def __init__(self, event):
         self.event = json.loads(json.dumps(event))
@@ -61,7 +61,7 @@ class Edited:
     # ---- data ---------------------------------------------------------------------------------
 
     def members(self, path, act):
-        """Calls act(get, put, drop) for what the path names."""
+        """Call act(get, put, drop) for the values that the path names."""
         for field in self.data:
             if field[0] is None or (path and field[0] != path[0]):
                 continue
@@ -224,7 +224,7 @@ REMOVED = object()
 
 
 def edit(event, lists):
-    """${event} as lists of (kind, rule, fits) leave it: those before the first that decides."""
+    """${event} after the lists of (kind, rule, fits): rules up to the first that decides are applied."""
     edited = Edited(event)
     for rules in lists:
         for kind, rule, fits in rules:

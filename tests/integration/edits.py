@@ -114,7 +114,7 @@ class Edits(unittest.TestCase):
         self.runs = 0
 
     def outputs(self, *outputs, code=DONE, command="run", **config):
-        """Their lines; each is what a file output has beside its path."""
+        """The lines of the outputs. Each output is given by its keys beside the path."""
         folder = self.folder / f"run{self.runs}"
         self.runs += 1
         paths = [folder / str(i) for i in range(len(outputs))]
@@ -174,7 +174,7 @@ class Edits(unittest.TestCase):
         self.assertGreater(changed, ROUNDS * EVENTS / 4)
 
     def test_each_session_keeps_its_own_processes(self):
-        """One worker edits the events of both, whose tables know other processes by the same ids."""
+        """One worker edits the events of both sessions, whose tables have different processes with equal ids."""
         other = self.folder / "other.etl"
         subprocess.run([ETLGEN, "--events", str(EVENTS), "--seed", "2", "--mix", "kernel", "-o",
                         str(other)], check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)

@@ -32,7 +32,7 @@ def rules(key=KEY):
 
 
 def secrets_of(event):
-    """Texts that are long enough to be no other's part by chance."""
+    """Texts that are too long to be a part of another text by chance."""
     data = event.get("data", {})
     found = [data.get("Client", {}).get("User")] if isinstance(data.get("Client"), dict) else []
     found += [data.get(f[5:]) for f in FIELDS if f.startswith("data.") and f.count(".") == 1]

@@ -41,7 +41,7 @@ WRONG = (400, "mapper_parsing_exception", "failed to parse field [data.a] of typ
 
 
 def sequence_of(document):
-    """None for what the agent says of itself."""
+    """The number of an event; None for the agent's own events."""
     found = SEQUENCE.search(document)
     return found and int(found[1])
 
@@ -110,7 +110,7 @@ class Elasticsearch(unittest.TestCase):
         self.assertEqual(len(found), events - len(but))
 
     def run_timed(self, app, server, **options):
-        """Over all events: what the agent says, and its configuration."""
+        """Run with all events; returns the agent's messages and its configuration."""
         config = self.write(self.big, [server.url])
         start = time.monotonic()
         told = self.run_agent(config, **options)
@@ -120,7 +120,7 @@ class Elasticsearch(unittest.TestCase):
         return told, config
 
     def run_row(self, faults=None, refuse=None):
-        """One fault over all events."""
+        """Run one fault over all events."""
         app = Bulk(refuse)
         server = self.serve(app, faults)
         told, _ = self.run_timed(app, server)

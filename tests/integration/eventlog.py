@@ -89,7 +89,7 @@ class EventLog(unittest.TestCase):
         self.assertEqual([line["event"]["record_id"] for line in self.lines()], list(range(1, RECORDS + 1)))
 
     def test_the_log_waits_where_the_spool_is_full(self):
-        """on_full is for what does not come again."""
+        """on_full is for events that do not come again."""
         records = 40000
         is_open = threading.Event()
         server = Server(Lines(), lambda request: None if is_open.is_set() else Fault(Reply(503)))

@@ -123,7 +123,7 @@ session live (realtime), etwship-live in Windows
 """.replace("    level      verbose (5) and more severe\n", "    level      every one\n"))
 
     def test_what_definitions_do_not_state_is_not_believed(self):
-        """A list of ids and layouts, as people derive them, is no proof that events have level 0."""
+        """A list of ids and layouts, as people derive it from events, does not prove that events have level 0."""
         (self.folder / "sample.man").write_text("""\
 <instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation><events>
  <provider name="Etwship-Sample-Dns" guid="{6e7c1a52-0d4b-4c8e-9a37-5b0f1d2c3e41}" symbol="Dns"

@@ -68,7 +68,7 @@ MANIFEST = f"""<instrumentationManifest xmlns="http://schemas.microsoft.com/win/
 
 
 def record(number, payload):
-    """EVENT_HEADER of evntcons.h and the payload, behind its size as etlgen wants it."""
+    """EVENT_HEADER of evntcons.h and the payload, after its size, in the form that etlgen reads."""
     size = 80 + len(payload)
     descriptor = struct.pack("<HBBBBHQ", number, 0, 0, 4, 0, 0, 0)
     return struct.pack("<IHBBHHIIq", size, size, 19, 0xC0, 0x40, 0, 7, 42, 1000) + \
@@ -118,7 +118,7 @@ class Extremes(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def ship(self, traces, output, **config):
-        """The events that arrive."""
+        """Ship the events; returns those that arrive."""
         path = self.folder / "etwship.yaml"
         path.write_text(json.dumps(config | {
             "schema": [{"type": "folder", "path": str(self.traces)}],

@@ -46,14 +46,14 @@ def filter_fields():
 
 
 def is_inside(path, rows):
-    """Does ${path} stand in a field that is one whole?"""
+    """True if ${path} lies in a field that the table takes as a whole."""
     parts = path.split(".")
     return any(rows.get(".".join(parts[:n]), ("", ""))[0] == "object"
                for n in range(1, len(parts)))
 
 
 def leaves(value, rows, path=""):
-    """Fields and their values, down to those that the table takes as one."""
+    """Fields and their values, down to those that the table takes as a whole."""
     if path not in rows and isinstance(value, dict) and f"{path}.*" not in rows:
         for key, inner in value.items():
             yield from leaves(inner, rows, f"{path}.{key}" if path else key)

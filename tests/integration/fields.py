@@ -32,7 +32,7 @@ def names_of(path):
 
 
 def left(value, paths):
-    """What the paths leave of the value; None: nothing."""
+    """The part of the value that the paths select; None: nothing."""
     if isinstance(value, list):
         kept = [k for k in (left(element, paths) for element in value) if k is not None]
         return kept or None

@@ -46,7 +46,7 @@ class Growing:
         return self.bytes[at:at + size]
 
     def step(self):
-        """One more buffer, torn in two; behind the last one the header. False: all is written."""
+        """Write one more buffer, torn in two; after the last one the header. False: everything is written."""
         if self.at < len(self.bytes):
             data = self.buffer(self.at)
             half = len(data) // 2
@@ -62,9 +62,9 @@ class Growing:
 
 
 def bare(event):
-    """What an event says of itself, without who shipped it and when it was counted. Nor what is known
-    of its process: of a whole trace that is more than of the part that was there when it was read, and of
-    kernel events without ids in their headers the ids come from there, too."""
+    """An event without the agent that shipped it and without its number. Without its process, too: a whole trace
+    tells more about it than the part that existed when the event was read, and kernel events without ids in their
+    headers get their ids from there."""
     event = {key: value for key, value in event.items() if key not in ("agent",)}
     event["etw"] = {key: value for key, value in event["etw"].items()
                     if key not in ("session", "sequence", "file")}
@@ -124,7 +124,7 @@ outputs:
         return path.read_bytes() if path.exists() else b""
 
     def saved(self):
-        """When the agent last stored how far it came."""
+        """The time at which the agent last stored its position."""
         path = self.folder / "data/spool/catalogue.db-wal"
         return path.stat().st_mtime_ns if path.exists() else 0
 
@@ -140,7 +140,7 @@ outputs:
         return result.stdout.decode("utf-8").splitlines()
 
     def compare(self, *traces):
-        """Every event of the traces once, and nothing else but what the agent says of itself."""
+        """Every event of the traces comes once, and nothing else but the agent's own events."""
         expected = collections.Counter(bare(json.loads(line)) for line in self.dump(*traces))
         lines = self.out().decode("utf-8").splitlines()
         events = [json.loads(line) for line in lines]
@@ -161,7 +161,7 @@ outputs:
         self.compare(made)
 
     def run_without_positions(self, *options):
-        """Where no positions are kept; the events as lines. Ends by itself or at `options`."""
+        """A run that stores no positions; returns the events as lines. It ends by itself or at `options`."""
         trace = self.make("made.etl", 500)
         config = self.folder / "plain.yaml"
         config.write_text(json.dumps({
@@ -204,7 +204,7 @@ outputs:
         self.compare(first, second)
 
     def test_killed_again_and_again_every_event_comes_once(self):
-        """Killed while it starts, behind a write, or behind a save: whichever the dice say."""
+        """The kill comes at the start, after a write, or after a save, at random."""
         dice = random.Random(20261121)
         moments = (lambda: None, lambda: len(self.out()), self.saved)
         made = [self.make("one.etl", 6000), self.make("two.etl", 4000, "--seed", "9")]

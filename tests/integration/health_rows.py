@@ -78,7 +78,8 @@ class HealthRows(Rig):
         return {cause["id"]: cause for cause in health["causes"]}
 
     def wait_for(self, *causes):
-        """All of them are seen, at once or one after the other; nothing else is. What the agent says of them."""
+        """Wait until all of them are seen, at once or one after the other, and no others. Returns them with their
+        texts."""
         seen = {}
 
         def holds():
@@ -192,7 +193,7 @@ class HealthRows(Rig):
         self.wait_for(failing, refuses)
 
     def letters_full(self, recorded, live):
-        """Reasons are kept with what they refuse, so long ones fill the room soon."""
+        """Letters keep the reasons of refusals, so long reasons fill the room soon."""
         wrong = (400, "mapper_parsing_exception", "no number " * 250)
         self.store.refuse = lambda number, *_: None if number % 20 == 0 else wrong
         self.configure(self.siem(), spool={"recorded": "auto"})

@@ -33,7 +33,7 @@ SECRET = "5ecret-of-the-tests"
 
 
 def environment():
-    """Ours, but without proxies."""
+    """This process's environment, without proxies."""
     return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
 
 
@@ -75,7 +75,7 @@ class Agent(unittest.TestCase):
         return done
 
     def run_until_told(self, url, env=None, **keys):
-        """The code of the end and what was said, where a first warning of the output is a stop."""
+        """The exit code and the messages of a run that stops at the first warning of the output."""
         config = self.write(url, agent={"shutdown": "10ms"}, **keys)
         with subprocess.Popen([BINARY, "run", "-c", config], stderr=subprocess.PIPE, text=True,
                               stdout=subprocess.DEVNULL, env=env or environment()) as agent:
@@ -90,7 +90,7 @@ class Agent(unittest.TestCase):
         return code, "".join(said)
 
     def deliver(self, server, code=DONE, **keys):
-        """What the server took, as (sequence -> how often); events of the agent left out."""
+        """The events that the server accepted, as (sequence -> how often); events of the agent are left out."""
         done = self.run_agent(server.url, **keys)
         self.assertEqual(done.returncode, code, done.stderr)
         return self.taken(server), done
@@ -269,7 +269,7 @@ class Tls(Agent):
         cls.stranger = Authority(cls.shared, "stranger")
 
     def arrives(self, context, tls, url=None, **keys):
-        """Do the events arrive? If not, what was said."""
+        """True if the events arrive; and the messages of the run."""
         with Server(Lines(), tls=context) as server:
             code, said = self.run_until_told(url(server) if url else server.url, tls=tls,
                                              auth={"bearer": SECRET}, **keys)

@@ -53,7 +53,7 @@ class Destination(http.server.BaseHTTPRequestHandler):
 
 
 def switches(pid):
-    """By thread: its name, and how often it has waited for something."""
+    """By thread: its name, and the number of its waits."""
     found = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
         rows = dict(line.split(":", 1) for line in (task / "status").read_text().splitlines())
@@ -138,7 +138,8 @@ class Idle(unittest.TestCase):
         self.assertLess(rate, MOST_PER_SECOND)
 
     def test_an_agent_at_rest_sleeps(self):
-        """Some time after the last event: how long that takes is the machine's affair."""
+        """The test waits until the agent is at rest after the last event; how long that takes depends on the
+        machine."""
         agent = self.start(SIM, "0", {"name": "live", "providers": [PROVIDER]})
         wait_until(lambda: len(self.lines()) >= EVENTS, process=agent)
         end = time.monotonic() + TIMEOUT_S

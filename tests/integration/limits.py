@@ -43,7 +43,7 @@ class Limits(machine.Shared):
         wait_until(lambda: agent.said().count(RUNS) > before, agent.said)
 
     def nice_values(self, agent):
-        """Of all threads: proc_pid_stat(5), the 17th value behind the name."""
+        """The nice values of all threads: proc_pid_stat(5), the 17th value after the name."""
         tasks = Path(f"/proc/{agent.process.pid}/task").iterdir()
         return {int((task / "stat").read_text().rpartition(")")[2].split()[16]) for task in tasks}
 

@@ -62,7 +62,7 @@ class Machine(unittest.TestCase):
                               encoding="utf-8", timeout=TIMEOUT_S, cwd=self.folder, check=False)
 
     def assert_stopped(self, command, sessions=1):
-        """So many sessions were started, under names of ours, and stopped."""
+        """So many sessions were started with names of ours, and stopped."""
         lines = [line.split() for line in self.calls_file.read_text().splitlines()]
         started = [name for what, name, code in lines if what == "start" and code == "0"]
         stopped = [name for what, name, code in lines if what == "stop" and code == "0"]
@@ -496,7 +496,7 @@ class Run(Machine):
                 self.assertIn(words, done.stderr)
 
     def start_heap(self, env):
-        """An agent that has launched a program which waits; what it said, and the program's number."""
+        """Start an agent that launches a waiting program; returns its messages, and the program's pid."""
         agent = subprocess.Popen([SIM, "run", "-c", "etwship.yaml"], env=env, cwd=self.folder,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.addCleanup(agent.stderr.close)
@@ -587,7 +587,7 @@ class Run(Machine):
 
 
 class Sessions(Machine):
-    """`sessions` on a machine on which some run already; each command finds all of them again."""
+    """`sessions` on a machine with some running sessions; each command finds all of them unchanged."""
 
     THREE = ('session "NT Kernel Logger" guid 9e814aad-3204-11d2-9a82-006008a86939 flags 3',
              "session etwship-left mode 0x100 buffer 256 clock 2",

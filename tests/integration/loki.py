@@ -92,7 +92,7 @@ def nanos_of(text):
 
 
 class Loki:
-    """Takes requests of either encoding. Of equal lines at one time it keeps one, as Loki does."""
+    """Accepts requests of either encoding. Of equal lines at one time it keeps one, like Loki."""
 
     def __init__(self):
         self.lines = []  # (labels, nanoseconds, line, metadata)
@@ -110,7 +110,7 @@ class Loki:
         return Reply(204)
 
     def events(self):
-        """Of the trace, not of the agent."""
+        """Events of the trace, without the agent's."""
         for labels, time, line, about in self.lines:
             event = json.loads(line)
             if event["provider"].get("name") != "etwship":
@@ -118,8 +118,8 @@ class Loki:
 
 
 class Picky(Loki):
-    """Refuses some lines as Loki does: it stores the others, answers 400, and speaks of one stream alone, of which it
-    names ten lines at most."""
+    """Refuses some lines like Loki: it stores the others, answers 400, and names only one stream, with ten of its
+    lines at most."""
 
     NAMED = 10
 
@@ -157,7 +157,7 @@ class LokiOutput(siem_rig.Agent):
         return {"type": "loki", "url": server.url, "proxy": "", "batch": {"events": 100}} | keys
 
     def expected(self):
-        """By sequence."""
+        """The expected events, by sequence."""
         done = subprocess.run([siem_rig.BINARY, "dump", self.trace], check=True,
                               timeout=siem_rig.TIMEOUT_S, stdout=subprocess.PIPE)
         return {event["etw"]["sequence"]: event for event in map(json.loads, done.stdout.splitlines())}

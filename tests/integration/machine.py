@@ -28,7 +28,7 @@ SESSION = "etwship-live"
 
 
 class Agent:
-    """`run` in the background; what it says goes to a file."""
+    """`run` in the background; its messages go to a file."""
 
     def __init__(self, test):
         self.log = tempfile.TemporaryFile()
@@ -47,7 +47,7 @@ class Agent:
         self.process.wait(TIMEOUT_S)
 
     def stop(self):
-        """In good order; its exit code."""
+        """Stop the agent in good order; returns its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(TIMEOUT_S)
 
@@ -104,7 +104,7 @@ class Shared(unittest.TestCase):
         return self.agent_class(self)
 
     def read_by(self, agent, provider=NAME):
-        """Until that one reads the session."""
+        """Wait until the given agent reads the session."""
         self.do(f"await {SESSION} {provider}")
         self.assertIsNone(agent.process.poll(), agent.said())
 
@@ -128,7 +128,7 @@ class Shared(unittest.TestCase):
         return events, gaps
 
     def guarded(self, out="out.ndjson"):
-        """What the guard has told: kind and action of each report."""
+        """The guard's reports: kind and action of each."""
         path = self.folder / out
         data = path.read_bytes() if path.exists() else b""
         events = map(json.loads, data[:data.rfind(b"\n") + 1].splitlines())
@@ -136,7 +136,7 @@ class Shared(unittest.TestCase):
                 for event in events if "guard" in event]
 
     def accounted(self):
-        """Events, and those that a busy agent has dropped and says so."""
+        """Events, and those that a busy agent has reported as dropped."""
         events, gaps = self.shipped()
         return events + sum(count for key, (count, _) in gaps.items()
                             if key.startswith(("queue/", "spool/")))
@@ -145,14 +145,14 @@ class Shared(unittest.TestCase):
         self.do(f"burst {NAME} {count} 0")
 
     def ships(self, count):
-        """So many more events are written and come out at the other end."""
+        """So many more events are written and arrive at the other end."""
         before, _ = self.shipped()
         self.burst(count)
         self.do("settle")
         wait_until(lambda: self.shipped()[0] == before + count)
 
     def positioned(self):
-        """Until the agent has stored how far it is."""
+        """Wait until the agent has stored its position."""
         path = self.folder / "data/spool/catalogue.db"
         wait_until(lambda: catalogue.ask(path, "SELECT time FROM live"))
 
@@ -220,13 +220,13 @@ class Sessions(Shared):
 
 
 class Guard(Shared):
-    """What others do to a session while its agent runs."""
+    """Other programs change a session while its agent runs."""
 
     quick = ", guard: {interval: 100ms}"
 
     def read_by(self, agent, provider=NAME):
-        """And until the agent knows what its provider is enabled with: what another program undoes before, it takes
-        for how Windows lists the provider."""
+        """Wait also until the agent knows how Windows lists its provider: a change before that would count as
+        Windows' own form."""
         super().read_by(agent, provider)
         wait_until(lambda: "flushed every" in agent.said(), agent.said)
 
@@ -312,7 +312,7 @@ class Guard(Shared):
 
 
 class Providers(Shared):
-    """Providers in a process, sessions in another."""
+    """Providers in one process, sessions in another."""
 
     def selftest(self):
         done = self.etwship("selftest", "--rate", 800, "--duration", "1s", "--json")
@@ -339,7 +339,7 @@ class Providers(Shared):
 
 
 class Durable(Shared):
-    """What was accepted is on the disk, whoever takes it, and when."""
+    """Accepted events are on the disk, whichever agent takes them, and whenever."""
 
     def start(self, output):
         (self.folder / "etwship.yaml").write_text(
@@ -378,7 +378,7 @@ class Durable(Shared):
 
 
 class Existing(Shared):
-    """A session of ours that runs when the agent starts: its last one was killed."""
+    """A session of ours already runs when the agent starts: the previous agent was killed."""
 
     spool = "spool: {mode: memory}\n"
 
@@ -418,7 +418,7 @@ class Existing(Shared):
 
 
 class Kept(Shared):
-    """keep_on_restart: the session goes on while the agent does not."""
+    """keep_on_restart: the session continues while no agent runs."""
 
     KEEP = ", keep_on_restart: true"
 
@@ -512,7 +512,7 @@ class Kept(Shared):
 
 
 class KernelLogger(Shared):
-    """The one session whose name says nothing about whose it is."""
+    """The one session whose name does not show to whom it belongs."""
 
     LOGGER = "NT Kernel Logger"
 

@@ -1,4 +1,4 @@
-"""Hostile names: whatever they hold, each line that a person or a program sees is one of the agent's."""
+"""Hostile names: whatever they contain, each line that a person or a program sees is one of the agent's."""
 
 import json
 import os

@@ -22,7 +22,7 @@ class NothingMatched(Cli):
         cls.clean = cls.make_trace("clean.etl", 300, "--mix", "manifest")
 
     def warned(self, *arguments, count=1):
-        """What is said of a dump that gives nothing of what was asked for."""
+        """The warnings of a dump that gives none of the selected events."""
         done = self.expect(DONE, "dump", *arguments, self.clean)
         self.assert_error(done)
         lines = done.err.splitlines()

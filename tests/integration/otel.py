@@ -63,7 +63,7 @@ def write_trace(path, end):
 
 
 def plain(value):
-    """A value of OTLP/JSON as Python has it."""
+    """A value of OTLP/JSON as a Python value."""
     (kind, content), = value.items()
     if kind == "intValue":
         return int(content)

@@ -55,8 +55,8 @@ def read():
 
 
 def find(rows, place, attribute):
-    """The row for an attribute: its own, else the longest pattern that fits. The payload's fields are
-    free, but their names have no dots."""
+    """The row for an attribute: its own, else the longest pattern that fits. Fields of the payload are free, but
+    their names have no dots."""
     fitting = [row for row in rows if row.place == place
                and (row.attribute == attribute or
                     ("*" in row.attribute and fnmatch.fnmatchcase(attribute, row.attribute)

@@ -26,7 +26,7 @@ OF_THE_RUN = {"etw.session", "etw.file"}
 
 
 def comparable(record):
-    """A log record without what differs from run to run."""
+    """A log record without the members that differ from run to run."""
     kept = type(record)()
     kept.CopyFrom(record)
     kept.ClearField("observed_time_unix_nano")

@@ -48,7 +48,7 @@ def from_text(text):
 
 
 def from_request(request):
-    """The same of a request, as exporters to Prometheus name what is in it."""
+    """The metrics of a request in that form, with the names that exporters to Prometheus give them."""
     found = {}
 
     def put(name, labels, value):
@@ -84,7 +84,7 @@ def from_request(request):
 
 
 def comparable(samples):
-    """Without what changes all the time; bounds as numbers."""
+    """Without the values that change all the time; bounds as numbers."""
     def number(label):
         return (label[0], float(label[1])) if label[0] == "le" else label
     return {(name, frozenset(map(number, labels))): value for (name, labels), value in samples.items()
@@ -218,7 +218,7 @@ class OtlpMetrics(unittest.TestCase):
 
 
 def starts(request):
-    """Metric -> when its counters begin."""
+    """Metric -> the start time of its counters."""
     metrics = request.resource_metrics[0].scope_metrics[0].metrics
     return {metric.name: {point.start_time_unix_nano
                           for point in getattr(metric, metric.WhichOneof("data")).data_points}

@@ -62,7 +62,7 @@ class Outputs(unittest.TestCase):
         return path
 
     def events(self, top):
-        """How often each event stands in the files below `top`; events of the agent left out."""
+        """How often each event is in the files below `top`; events of the agent are left out."""
         found = collections.Counter()
         for path in sorted(Path(top).rglob("*")):
             if not path.is_file():

@@ -95,7 +95,7 @@ class Packed(unittest.TestCase):
         return path
 
     def plain(self, names, shown):
-        """What dump says of the traces `names`, each called as in `shown`."""
+        """The output of dump for the traces `names`, with the names `shown`."""
         out = self.dump(*(self.traces / f"{n}.etl" for n in names)).stdout
         for name, other in zip(names, shown):
             path = json.dumps(str(self.traces / f"{name}.etl"), ensure_ascii=False).encode()
@@ -232,7 +232,7 @@ class Packed(unittest.TestCase):
     # What is damaged.
 
     def assert_damaged(self, name, data, unpacked, word, told=None, shown=None):
-        """It is read as what came out of it would be, and the damage is told with the name and the place."""
+        """The file is read like the traces that could be unpacked, and the damage is reported with name and place."""
         path, shown = self.put(name, data), shown or str(self.folder / name)
         plain = self.put("unpacked.etl", unpacked)
         done = self.dump(path, code=LOSSES)

@@ -55,13 +55,13 @@ MAPPING = (400, "mapper_parsing_exception", "failed to parse field [data]")
 
 
 def sequence_of(document):
-    """None for what the agent says of itself."""
+    """The number of an event; None for the agent's own events."""
     found = SEQUENCE.search(document)
     return found and int(found[1])
 
 
 class Cluster(Bulk):
-    """Takes nothing for the indices in `shut`."""
+    """Accepts nothing for the indices in `shut`."""
 
     def __init__(self, reply, shut=(SHUT,)):
         super().__init__(lambda _, index, name, document: self.reply if index in self.shut else None)
@@ -100,7 +100,7 @@ class Parked(unittest.TestCase):
 
     @staticmethod
     def sequences(app):
-        """By index, in the order of arrival."""
+        """Sequence numbers by index, in the order of arrival."""
         found = {index: [sequence_of(document) for document in store.values() if sequence_of(document)]
                  for index, store in app.stores.items()}
         return {index: sequences for index, sequences in found.items() if sequences}
@@ -145,7 +145,7 @@ class Parked(unittest.TestCase):
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def wait_for_others(self, app, server, shut_events=None):
-        """All but what goes to the shut index."""
+        """Wait for all events except those of the closed index."""
         events = EVENTS - (self.shut_events if shut_events is None else shut_events)
         server.wait_for(lambda: app.arrived() >= events, TIMEOUT_S)
         self.assertEqual(app.arrived(), events)
@@ -302,7 +302,8 @@ class Parked(unittest.TestCase):
                 self.assertEqual(app.twice, 0)
 
     def choosy(self):
-        """The events that come first for SHUT are bad themselves: no correction of the set-up helps. Returns their numbers."""
+        """The first events for SHUT are bad themselves, so no correction of the set-up helps. Returns their
+        numbers."""
         bad = set(sorted(self.all[SHUT])[:self.shut_events * 2 // 3])
         app = Bulk(lambda _, index, name, document: MAPPING if sequence_of(document) in bad else None)
         return app, bad

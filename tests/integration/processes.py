@@ -63,7 +63,7 @@ class Processes(unittest.TestCase):
                        stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
 
     def events(self):
-        """By session; of whole lines, as the agent may be at the middle of one."""
+        """Events by session. Only whole lines count, because the agent may be writing one."""
         data = self.out.read_bytes() if self.out.exists() else b""
         found = {}
         for line in data[:data.rfind(b"\n") + 1].splitlines():

@@ -71,7 +71,7 @@ class Prometheus(Rig):
         return agent
 
     def add(self, count):
-        """Another trace: one that is as another is the same one."""
+        """Add another trace; an equal trace would count as the same one."""
         self.made += 1
         made = self.folder / "made.etl"
         subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(count + self.made), "-o", made], check=True,
@@ -103,7 +103,7 @@ class Prometheus(Rig):
             return []
 
     def samples(self, name, *labels):
-        """(time of the scrape, labels) -> the sum of what was scraped then."""
+        """(time of the scrape, labels) -> the sum of the values of that scrape."""
         found = defaultdict(float)
         for series in self.query(f"etwship_{name}[{SECONDS + 600}s]"):
             key = tuple(series["metric"][label] for label in labels)

@@ -55,7 +55,7 @@ class PushDown(unittest.TestCase):
 
     @staticmethod
     def numbers(text):
-        """Of events of the sample providers: each provider counts its own."""
+        """Numbers of the sample providers' events: each provider counts its own."""
         events = [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
         return sorted((event["provider"]["name"], event["data"]["Sequence"]) for event in events
                       if event["provider"].get("name", "").startswith("Etwship-Sample"))
@@ -65,7 +65,7 @@ class PushDown(unittest.TestCase):
         return self.numbers(out.read_text(encoding="utf-8")) if out.exists() else []
 
     def received(self):
-        """Events that came to the session, as the agent counted them at its end."""
+        """The number of events that reached the session, as the agent counted them at its end."""
         lines = (self.folder / "out.ndjson").read_text(encoding="utf-8").splitlines()
         events = [event for event in map(json.loads, lines) if "status" in event]
         return events[-1]["status"]["sessions"][0]["received"]

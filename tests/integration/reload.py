@@ -28,7 +28,7 @@ BACK = "the previous one stays active"
 
 
 class Slow(Bulk):
-    """A store that takes its time, so that there is always something on its way."""
+    """A slow store, so that there are always events on the way."""
 
     def __call__(self, request):
         time.sleep(0.01)
@@ -36,13 +36,13 @@ class Slow(Bulk):
 
 
 class Rig(SpoolRig):
-    """`follow`: the agent does not end by itself."""
+    """An agent and its store. `follow`: the agent does not end by itself."""
 
     def configure(self, *outputs, traces=None, follow=True, **more):
         self.write(*outputs, traces=traces or [self.folder / "*.etl"], follow=follow, poll="20ms", **more)
 
     def write(self, *outputs, **more):
-        """In one go: it is read at any moment."""
+        """Write the configuration in one go, because it is read at any moment."""
         place, self.config = self.config, self.folder / "fresh.yaml"
         super().write(*outputs, **more)
         self.config.rename(place)
@@ -55,14 +55,14 @@ class Rig(SpoolRig):
         made.rename(self.folder / f"{name}.etl")
 
     def ask(self, agent, done=RUNS):
-        """Ask for a reload, and wait until the agent says how it went."""
+        """Request a reload, and wait until the agent reports its result."""
         before = self.said(agent).count(done)
         agent.send_signal(signal.SIGHUP)
         self.wait_until(lambda: self.said(agent).count(done) > before or agent.poll() is not None)
         self.assertIsNone(agent.poll(), self.said(agent))
 
     def running(self, **environment):
-        """Every signal is heard once it has begun to read."""
+        """Wait until the agent reads: from then on it handles every signal."""
         agent = self.start_agent(**environment)
         self.wait_until(lambda: self.lines() or agent.poll() is not None)
         self.assertIsNone(agent.poll(), self.said(agent))
@@ -76,7 +76,7 @@ class Rig(SpoolRig):
         return [line for line in lines if b'"name":"etwship"' not in line]
 
     def assert_all(self, documents, events):
-        """Each event once, by the place that it has in its session."""
+        """Each event comes once, identified by its place in its session."""
         self.assert_each_once(documents, events)
 
 
@@ -109,7 +109,7 @@ class Kept(Rig):
             self.assertIn(f"output siem: {2 * EVENTS} events", self.said(agent))
 
     def test_an_output_without_an_answer_holds_no_reload_up_and_loses_nothing(self):
-        """What was sent may have been taken or not: it is unknown."""
+        """It is unknown whether the store accepted the events that were sent."""
         for taken in (False, True):
             with self.subTest(taken=taken):
                 self.setUp()
@@ -258,7 +258,7 @@ class InMemory(Kept):
         return self.folder / "state/spool/catalogue.db"
 
     def saved(self):
-        """How far the output is, as a restart would find it."""
+        """The output's position that a restart would find."""
         rows = catalogue.ask(self.catalogue(), "SELECT sessions FROM progress")
         return int.from_bytes(rows[0][0][:8], "little") if rows else 0
 
@@ -288,7 +288,7 @@ class InMemory(Kept):
 
 
 class WithoutFolder(Kept):
-    """Nothing is remembered beyond the process."""
+    """Nothing is remembered after the process."""
 
     mode = {"spool": {"mode": "memory"}}
 
@@ -302,7 +302,7 @@ class WithoutFolder(Kept):
 
 
 class Process(Rig):
-    """What stays, whatever the configuration says."""
+    """State that no configuration changes."""
 
     def test_the_data_folder_stays_where_it_is(self):
         self.add_trace("a", 1000)

@@ -36,7 +36,7 @@ class Live(machine.Shared):
         return agent
 
     def reload(self, agent, done="reload: the new configuration runs", **config):
-        """Until the agent says how it went; True unless it has ended."""
+        """Wait until the agent reports the result; True unless it has ended."""
         before = agent.said().count(done)
         self.configure(**config)
         agent.process.send_signal(signal.SIGHUP)
@@ -118,7 +118,7 @@ class Live(machine.Shared):
         self.assertEqual(self.sessions("list"), {})
 
     def test_what_no_rule_keeps_is_not_written_and_comes_again_when_one_does(self):
-        """Events of the bursts have id 7, no keyword and the level that is said, else 4."""
+        """Events of the bursts have id 7, no keyword and the given level, else 4."""
         rules = ", filters: [{drop: 'event.level >= 4'}]"
         agent = self.start(more=rules)
         handle = self.report()["handle"]

@@ -47,7 +47,7 @@ class Window:
 
 
 def windows(events, paths, seconds):
-    """What events of a trace are by values and window, in the order of their first ones."""
+    """The expected records for the events of a trace, by values and window, in the order of their first events."""
     found = {}
     for event in events:
         key = (tuple(field(event, path) for path in paths),
@@ -113,7 +113,7 @@ class Rollup(unittest.TestCase):
         return [e for e in events if e["provider"].get("kind") != "agent"]
 
     def assert_rolled(self, got, events, paths, seconds):
-        """${got} are ${events} rolled up; their first one of all, if it is the trace's, passed."""
+        """${got} are ${events} rolled up. The first event of all, if it is the trace's, has passed."""
         if events[0]["etw"]["sequence"] == 1:
             self.assertNotIn("rollup", got[0])
             self.assertEqual(got[0]["etw"]["sequence"], 1)
@@ -130,7 +130,7 @@ class Rollup(unittest.TestCase):
         self.assertEqual(by_first, {})
 
     def forget(self):
-        """Nothing was ever run or shipped here."""
+        """Remove all state: as if nothing was ever run or shipped here."""
         shutil.rmtree(self.folder / "state", ignore_errors=True)
         self.out.unlink(missing_ok=True)
 
@@ -224,7 +224,7 @@ class Rollup(unittest.TestCase):
     # ---- stops and kills ----------------------------------------------------------------------
 
     def interrupt(self, how, count):
-        """Runs that are ended by a signal while they ship, and one to the end."""
+        """Runs that a signal ends while they ship, and a last one that runs to its end."""
         for number in range(count):
             process = self.start()
             before = self.out.stat().st_size if self.out.exists() else 0
@@ -236,7 +236,7 @@ class Rollup(unittest.TestCase):
         return self.run_agent()
 
     def prepare(self, spool):
-        """Half of the events are rolled up, the others shipped, so that the file grows."""
+        """Half of the events are rolled up, the others are shipped, so that the file grows."""
         self.write([{"rollup": {"where": "event.opcode == 0", "by": ["event.code"],
                                 "every": "1s"}}], "session", spool)
 

@@ -1,6 +1,5 @@
-"""A file that is none of what its name says is named once, however it was given: --schema FILE and
-FOLDER, `schema:` and `wpp:` of a configuration; with a place as compilers write it.
-"""
+"""A file with the wrong type for its name is reported once, however it was given: --schema FILE and FOLDER, `schema:`
+and `wpp:` of a configuration; with its place in the form of compilers."""
 
 import random
 import re

@@ -76,7 +76,7 @@ class ServiceManager(unittest.TestCase):
         return dict(line.split("=", 1) for line in text.decode().split("\n"))
 
     def rest(self, manager, process, code=DONE):
-        """All that is still to be heard, after the end of the program."""
+        """All further messages up to the end of the program."""
         process.wait(TIMEOUT_S)
         self.assertEqual(process.returncode, code, process.stderr.read().decode())
         messages = []
@@ -161,7 +161,7 @@ class ServiceManager(unittest.TestCase):
         self.assertEqual(messages, [])
 
     def fill(self):
-        """Leave no room for a message; how many there are."""
+        """Leave no room for a message; returns how many fit."""
         filler = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         filler.setblocking(False)
         count = 0

@@ -48,7 +48,7 @@ class Sessions(unittest.TestCase):
                 f"outputs: [{{type: file, path: '{self.folder}/out.ndjson'{output}}}]\n")
 
     def count(self, text):
-        """Events of the provider, and gaps by stage and reason: (how many, how many gaps)."""
+        """Events of the provider, and gaps by stage and reason: (their events, their number)."""
         events, gaps = 0, {}
         for line in text.splitlines():
             event = json.loads(line)

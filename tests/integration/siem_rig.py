@@ -23,7 +23,7 @@ DONE = 0
 
 
 def environment():
-    """Ours, but without proxies."""
+    """This process's environment, without proxies."""
     return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
 
 
@@ -46,7 +46,7 @@ class Killed:
         self.server.stop()
 
     def lose(self, _):
-        """One request in seven gets no reply, by turns obeyed and not."""
+        """One request in seven gets no reply; alternately it was executed or not."""
         self.count += 1
         return (LOST_BEFORE, LOST_BEHIND)[self.count // 7 % 2] if self.count % 7 == 0 else None
 
@@ -104,8 +104,8 @@ class Agent(unittest.TestCase):
         return said
 
     def kill_on_the_way(self, wait_for_more, at_each_kill=lambda number: None):
-        """Kill the agent KILLS times, each time after wait_for_more() has seen it deliver; then let it end.
-        Returns what the last one said."""
+        """Kill the agent KILLS times, each time after wait_for_more() has seen it deliver; then let it end. Returns
+        the last one's messages."""
         chance = random.Random(5)
         self.kills = 0
         for number in range(self.KILLS):
@@ -120,12 +120,12 @@ class Agent(unittest.TestCase):
 
     @staticmethod
     def count(said, words):
-        """A number of the summary, the last that was said: `12 maybe duplicates`."""
+        """The latest number of the summary in the log, such as `12 maybe duplicates`."""
         found = re.findall(rf"(\d+) {words}", said)
         return int(found[-1]) if found else 0
 
     def sequences(self, events):
-        """How often each event of the trace is there; events of the agent left out."""
+        """How often each event of the trace arrived; events of the agent are left out."""
         return collections.Counter(event["etw"]["sequence"] for event in events
                                    if event["provider"].get("name") != "etwship")
 

@@ -27,7 +27,7 @@ WORDS = (b"", b"G", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n", b"GET / HTT
 
 
 class Crowd:
-    """Keeps so many connections open, or on the way; whoever is thrown out comes again."""
+    """Keeps so many connections open, or opening; a client that is thrown out comes again."""
 
     def __init__(self, port, count):
         self.address, self.count = ("127.0.0.1", port), count
@@ -75,7 +75,7 @@ class Crowd:
 
 
 def seconds_of(agent, thread):
-    """Of processor time that threads of this name took; None: of all."""
+    """Processor time of the threads with this name, in seconds; None: of all."""
     ticks = 0
     for task in Path(f"/proc/{agent.pid}/task").iterdir():
         name, _, rest = (task / "stat").read_text().partition("(")[2].rpartition(")")
@@ -86,7 +86,8 @@ def seconds_of(agent, thread):
 
 class SlowClients(Rig):
     def ship(self, agent):
-        """Seconds from a trace's coming to its arrival, in the middle and at worst."""
+        """Ships traces; returns median and maximum of the seconds from a trace's appearance to its arrival, as
+        text."""
         took = []
         for _ in range(TRACES):
             before = len(self.store.documents())

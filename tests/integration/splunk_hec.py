@@ -14,7 +14,7 @@ from support.scripted_http import Reply, Server, values_of  # noqa: E402
 
 
 class Collector:
-    """Events are indexed some questions after they came. A crash loses what is not, and all channels."""
+    """Indexes events some requests after they came. A crash loses all others, and all channels."""
 
     def __init__(self, polls=2, forgets=0):
         self.polls, self.forgets = polls, forgets

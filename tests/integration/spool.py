@@ -23,7 +23,7 @@ ROUNDS = 300 if FULL else 12
 
 class Kills(SpoolRig):
     def check_kills(self):
-        """Whatever moment a kill comes at, each event arrives once."""
+        """Whenever a kill comes, each event arrives once."""
         chance = random.Random(7)
         with Server(Bulk()) as server:
             self.write(self.siem(server, workers=2), self.local(rotate={"size": "2MB"}))
@@ -123,7 +123,8 @@ class Spool(Kills):
             self.assert_each_once(json.dumps(d) for d in documents if "winlog" not in d)
 
     def test_a_changed_shape_goes_on_where_its_own_events_ended(self):
-        """Not where another output's did, which were nearer to the end when the agent was killed."""
+        """It continues there, and not where another output's events ended, which were nearer to the end when the
+        agent was killed."""
         slow = {"batch": {"events": 15000, "bytes": "32MB", "age": "1m"}}
         with Server(Bulk(), down) as server:
             self.write(self.siem(server, **slow), self.local(format="ecs"), follow=True)
@@ -141,8 +142,8 @@ class Spool(Kills):
             self.assertEqual(len(self.out.read_bytes().splitlines()), EVENTS)
 
     def kill_behind(self, siem, events):
-        """Kill an agent whose output local had all of a trace of 3000 events, and for siem no more than so
-        many had entered the spool."""
+        """Kill an agent whose output local had all of a trace of 3000 events, while for siem at most so many had
+        entered the spool."""
         trace = self.make_trace("few", 3000)
         slow = {"batch": {"events": events or 6000, "bytes": "16MB", "age": "1m"}}
         self.write(siem | slow, self.local(format="ecs"), follow=True, traces=[trace])
@@ -304,7 +305,7 @@ class Spool(Kills):
             self.stop(agent)
 
     def lines_of_output(self):
-        """Whole ones: the last may be half written."""
+        """Whole lines only: the last one may be half written."""
         return self.out.read_bytes().rpartition(b"\n")[0].splitlines() if self.out.exists() else []
 
     def test_a_second_agent_is_told_which_process_has_the_folder(self):
@@ -366,7 +367,7 @@ class Spool(Kills):
 
 
 class Replayed(Kills):
-    """Recorded events are not copied: what outputs have not had is read again."""
+    """Recorded events are not copied: events that an output has not delivered are read again."""
 
     spool_of_traces = {"recorded": "replay"}
 
@@ -420,7 +421,7 @@ class Replayed(Kills):
 
 
 class SystemsFolder(SpoolRig):
-    """Where no data_dir is given. Root's folder is the machine's, so another user runs the agent."""
+    """A run without data_dir. Root's folder belongs to the machine, so another user runs the agent."""
 
     def setUp(self):
         super().setUp()

@@ -68,7 +68,7 @@ class SpoolFaults(SpoolRig):
         subprocess.run(["mount", "-o", f"remount,{how}", self.disk], check=True)
 
     def fill(self, keep=0):
-        """Takes all room but ${keep} bytes, in a file that is returned."""
+        """Fill the disk except for ${keep} bytes; returns the file."""
         other = self.disk / "other"
         with open(other, "ab", buffering=0) as file:
             try:
@@ -83,14 +83,14 @@ class SpoolFaults(SpoolRig):
         self.write(*outputs, traces=[self.arriving / "*.etl"], follow=True, poll="20ms", **more)
 
     def arrive(self, name, events, seed):
-        """A trace comes, in one moment."""
+        """A trace appears at one moment."""
         trace = self.make_trace(name, events, "--seed", str(seed))
         beside = self.folder / "beside"
         beside.write_bytes(trace.read_bytes())
         beside.rename(self.arriving / f"{name}.etl")
 
     def stored(self, server):
-        """How many events of traces."""
+        """The number of events of traces."""
         return sum(b'"provider":{"name":"etwship"' not in document for document in server.app.documents())
 
     def gaps(self, server):
@@ -210,8 +210,8 @@ class SpoolFaults(SpoolRig):
         return len(notes.read_text().splitlines()) if notes.exists() else 0
 
     def waited_out(self, number):
-        """Told once, in the system's words or, where the catalogue meets it first, in SQLite's; and once
-        that it is over."""
+        """The agent reports the fault once, in the system's words or, if the catalogue meets it first, in SQLite's;
+        and reports once that it is over."""
         trouble = re.compile("nput/output error|I/O error|ead-only|readonly")
         flag = self.folder / "fails"
         notes = self.folder / "notes"
@@ -257,7 +257,7 @@ class SpoolFaults(SpoolRig):
     # ---- files that go ------------------------------------------------------------------------------
 
     def deleted(self, server, *patterns, remove=Path.unlink):
-        """Under an agent that has what the run before has left, of which little is in its memory."""
+        """Remove files under an agent that has the previous run's events, of which few are in its memory."""
         self.follow(self.siem(server), agent={"shutdown": "50ms"})
         agent = self.start_agent()
         self.arrive("first", EVENTS, 3)
@@ -281,7 +281,7 @@ class SpoolFaults(SpoolRig):
                    for document in server.app.documents() if name.encode() in document)
 
     def assert_all_is_told(self, server, agent):
-        """What does not arrive is a gap."""
+        """A gap counts every event that does not arrive."""
         self.wait_until(lambda: self.of_file(server, "first.etl") +
                         sum(gap["count"] for gap in self.gaps(server)) == EVENTS)
         self.waits_for("siem", 0)
@@ -334,7 +334,7 @@ class SpoolFaults(SpoolRig):
         return [json.loads(line) for line in self.deadletter("list", "--json").stdout.splitlines()]
 
     def with_letters(self, server):
-        """A spool with dead letters, of which some were removed and some sent again: what is left."""
+        """A spool with dead letters, of which some were removed and some sent again: the rest."""
         server.app.refuse = refuse_hundredth
         self.write(self.siem(server))
         self.run_agent(LOSSES)

@@ -66,7 +66,7 @@ class Modes(unittest.TestCase):
         return done.stderr.decode()
 
     def run_until(self, holds, stop):
-        """Run the agent, and end it with the signal when `holds`."""
+        """Run the agent, and end it with the signal once `holds`."""
         with tempfile.TemporaryFile() as log:
             agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=log)
             self.addCleanup(agent.wait)
@@ -130,7 +130,7 @@ class Modes(unittest.TestCase):
         self.assert_each_once(self.out.read_bytes().splitlines())
 
     def is_taken_over(self):
-        """Has what outputs counted for themselves become the spool's?"""
+        """True once the spool has the counts of the outputs."""
         path = self.folder / "state/spool/catalogue.db"
         return catalogue.ask(path, "SELECT count(*) FROM progress") == [(0,)]
 
@@ -217,7 +217,7 @@ class Modes(unittest.TestCase):
         self.assert_each_once(self.out.read_bytes().splitlines(), EVENTS + 1000)
 
     def run_live(self, mode):
-        """1000 live events to a file."""
+        """Ship 1000 live events to a file."""
         script = self.folder / "script"
         script.write_text("provider P\nawait etwship-live P\nburst P 1000 0\nsettle\nleave\n")
         self.config.write_text(json.dumps({
@@ -270,8 +270,8 @@ class Modes(unittest.TestCase):
             self.assertEqual(self.letters(), before)
 
     def kill_at(self, step):
-        """Run the agent, and kill it when it is about to make something last in its folder for the
-        ${step}th time. Was it?"""
+        """Run the agent, and kill it when it is about to make its ${step}th lasting change in its folder. True if it
+        was killed."""
         folder = str(self.folder / "state")
         env = os.environ | {"LD_PRELOAD": FAILING_DISK, "FAILING_DISK_FOLDER": folder,
                             "FAILING_DISK_KILL": str(step)}
@@ -280,8 +280,8 @@ class Modes(unittest.TestCase):
         return done.returncode == -signal.SIGKILL
 
     def check_kills(self, first, second):
-        """One run in the first mode; then, again and again from what that has left, one in the second
-        mode, killed a step later each time until it delivers, and one that ends what is left."""
+        """One run in the first mode. Then, again and again from that state, a run in the second mode, killed one step
+        later each time until it delivers, and a last one that delivers the rest."""
         few = 1000
         self.traces = [self.make_trace("few", few)]
         refuse = lambda number, *_: WRONG if number % 100 == 0 else None  # noqa: E731

@@ -111,7 +111,7 @@ class Status(Rig):
         self.assertRegex(done.stdout, r"\Adegraded\ndegraded: output siem: .*\. to do: ")
 
     def browse(self, *options):
-        """The page as a browser shows it once it has asked twice."""
+        """The page in a browser after its second request."""
         browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if not browser:
             self.skipTest("there is no Chromium")
@@ -208,7 +208,7 @@ class Status(Rig):
         self.addCleanup(agent.kill)
 
         def hear(wanted):
-            """Signs of life go on, whatever is wrong: a restart does not mend a server."""
+            """Signs of life continue, whatever is wrong: a restart does not repair a server."""
             lives = 0
             while True:
                 name, _, value = manager.recv(65536).decode().partition("=")
@@ -277,7 +277,7 @@ class Status(Rig):
         self.assertEqual(self.get("/nothing", Authorization=f"Bearer {TOKEN}")[0], 404)
 
     def tap(self, query):
-        """A connection that looks on: a file of its lines, behind the head."""
+        """A connection that taps: a file of its lines, after the head."""
         local = socket.socket(socket.AF_UNIX)
         self.addCleanup(local.close)
         local.connect(str(self.path))
@@ -291,7 +291,7 @@ class Status(Rig):
         return status, lines
 
     def add_until(self, process):
-        """Events that pass, until `process` has seen enough."""
+        """Ship events until `process` has seen enough."""
         while process.poll() is None:
             self.add_events(50)
             try:
@@ -384,7 +384,7 @@ class Status(Rig):
                 "tls": {"cert": f"{self.folder}/{name}.pem", "key": f"{self.folder}/{name}.key"}}
 
     def get_tls(self, path, cert="cert", **headers):
-        """Ask like a scraper on another machine, which has the certificate and the agent's name."""
+        """A request like that of a scraper on another machine, which has the certificate and the agent's name."""
         context = ssl.create_default_context(cafile=self.folder / f"{cert}.pem")
         with socket.create_connection(("127.0.0.1", self.port), TIMEOUT_S) as plain:
             with context.wrap_socket(plain, server_hostname="agent.example") as secure:

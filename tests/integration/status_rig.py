@@ -43,14 +43,14 @@ def parse(text):
 
 
 def of(samples, name, **labels):
-    """The sum of what has these labels, as PromQL adds up."""
+    """The sum of the metrics with these labels, as PromQL computes it."""
     wanted = set(labels.items())
     return sum(value for (found, have), value in samples.items()
                if found == "etwship_" + name and wanted <= have)
 
 
 class Rig(unittest.TestCase):
-    """An agent with a server to ship to, and everything that it can be asked for."""
+    """An agent with a server to which it ships, and everything that it can be asked for."""
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()

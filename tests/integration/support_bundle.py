@@ -91,12 +91,12 @@ PARTS = {
 
 
 def percent(text, form):
-    """As in an address, with hexadecimal digits of either size."""
+    """Percent-encoded as in an address, with hexadecimal digits of either case."""
     return re.sub("%..", lambda m: getattr(m[0], form)(), urllib.parse.quote(text, safe=""))
 
 
 def spellings(secret):
-    """How programs may write it."""
+    """The spellings that programs may give it."""
     return [secret, json.dumps(secret)[1:-1], percent(secret, "upper"), percent(secret, "lower"),
             base64.b64encode(secret.encode()).decode().rstrip("=")]
 
@@ -195,7 +195,7 @@ class Support(unittest.TestCase):
         self.search(members)
 
     def demand(self, **values):
-        """By Group Policy."""
+        """Set a value by Group Policy."""
         key = "SOFTWARE\\Policies\\etwship"
         lines = ["SOFTWARE", "SOFTWARE\\Policies", key]
         lines += [f"{key}\t{name}\t1\t{text.encode().hex()}" for name, text in values.items()]

@@ -33,7 +33,7 @@ def free_port(kind=socket.SOCK_STREAM):
 
 
 class Receiver:
-    """rsyslog that writes each message at once, and answers RELP when it has."""
+    """rsyslog that writes each message at once, and answers RELP after that."""
     START = b'{"app":"'  # no text has these bytes in it: its quotes are escaped
 
     def __init__(self, folder, inputs, tls=""):
@@ -103,7 +103,7 @@ class Syslog(siem_rig.Agent):
         return [json.loads(line) for line in dump.splitlines()]
 
     def payloads(self, events):
-        """What of an event does not depend on the run, by its number."""
+        """The parts of an event that do not depend on the run, by its number."""
         return {event["etw"]["sequence"]: (event["@timestamp"], event["provider"], event.get("data"))
                 for event in events if event["provider"].get("name") != "etwship"}
 

@@ -54,7 +54,7 @@ def cache():
 
 
 def unpack(kept):
-    """Whether the packages could be had."""
+    """Download and unpack the packages; returns whether that worked."""
     with tempfile.TemporaryDirectory(dir=kept.parent) as name:
         folder = Path(name)
         done = subprocess.run(["apt-get", "download", *PACKAGES], cwd=folder, check=False,
@@ -68,7 +68,7 @@ def unpack(kept):
 
 
 def find():
-    """The command, its environment and where its modules are; None: there is none."""
+    """The command, its environment and the folder of its modules; None: there is none."""
     installed = shutil.which("syslog-ng", path=os.environ.get("PATH", "") + ":/usr/sbin")
     if installed:
         return [installed], dict(os.environ)
@@ -94,7 +94,7 @@ class SyslogNg(siem_rig.Agent):
                        check=True, timeout=siem_rig.TIMEOUT_S, stdout=subprocess.DEVNULL)
 
     def receive(self, driver):
-        """A receiver that writes each message as JSON: a function that gives what it has."""
+        """A receiver that writes each message as JSON; returns a function that gives the messages."""
         command, environment = FOUND
         out = self.folder / "received"
         out.touch()

@@ -59,7 +59,7 @@ class Cli:
 
 
 def generate(rng, number):
-    """Input number `number`: the edges first, then mixtures."""
+    """Input number `number`: first the edge cases, then mixtures."""
     edges = [b"a", b"ab", b"abc", b"aaaa", b"\0" * 65535, b"\0" * 65536, b"\0" * 65537,
              b"abc" * 100, b"\0" * 300000, bytes(range(256)) * 300, rng.randbytes(4096),
              rng.randbytes(4097), rng.randbytes(65536), rng.randbytes(70000)]

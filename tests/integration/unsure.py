@@ -1,4 +1,5 @@
-"""Rules whose regular expression meets its limits on an event: nothing is lost, and everybody is told."""
+"""Rules whose regular expression reaches its limits on an event: nothing is lost, and the log, the status and the
+event itself say so."""
 
 import json
 import os
@@ -26,7 +27,7 @@ NOTE = "could not be evaluated"
 
 
 def record(text):
-    """EVENT_HEADER of evntcons.h and the payload, behind its size as etlgen wants it."""
+    """EVENT_HEADER of evntcons.h and the payload, after its size, in the form that etlgen reads."""
     payload = text.encode("utf-16-le") + bytes(2)
     size = 80 + len(payload)
     descriptor = struct.pack("<HBBBBHQ", 1, 0, 0, 4, 0, 0, 0)
@@ -61,7 +62,7 @@ class Unsure(unittest.TestCase):
         return path
 
     def run_with(self, **config):
-        """(text, in doubt) of each event that arrives, and what was logged."""
+        """(text, is it unsure) of each event that arrives, and the log."""
         done = self.etwship("run", "-c", self.configure(**config))
         self.assertEqual(done.returncode, 0, done.stderr)
         out = self.folder / "out.ndjson"

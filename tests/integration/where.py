@@ -47,7 +47,7 @@ def fold(text):
 
 
 def values(node, path):
-    """Every value at a path, a list of names and of None for `any element`."""
+    """Every value at a path, which is a list of names and of None for `any element`."""
     if not path:
         return [node]
     if path[0] is None:
@@ -62,7 +62,7 @@ def is_number(value):
 
 
 class Test:
-    """An expression, and whether an event fulfils it."""
+    """An expression, and a function that says whether an event fulfils it."""
 
     def __init__(self, text, holds):
         self.text = text

@@ -41,7 +41,7 @@ class Winlogbeat(unittest.TestCase):
         cls.kinds = ecs_map_table.kinds()
 
     def constant(self, provider, number, field, source):
-        """Is the field this constant?"""
+        """True if the field has this constant value."""
         kinds = [kind for kind in self.kinds if kind.provider == provider and covers(kind.events, number)]
         values = {getattr(kind, COLUMNS[field]) for kind in kinds} if field in COLUMNS else set()
         return any(set(value.split(",")) == set(source[1:].split(",")) for value in values)
@@ -57,7 +57,7 @@ class Winlogbeat(unittest.TestCase):
         return source in {row.source for row in counted}
 
     def provider_of(self, row, number):
-        """Events of the service itself stand in the log Security, too."""
+        """The provider. Events of the service itself are in the log Security, too."""
         names = PROVIDERS[row.module]
         if row.module == "security":
             return names[1:] if 0 < number < 4608 else names[:1]

@@ -12,7 +12,7 @@ LEVELS = {"Informational": "Information", "Warning": "Warning", "Error": "Error"
 
 
 def messages():
-    """Of the message file: name, number, level, text; and how many it has in all."""
+    """The messages of the message file: name, number, level, text; and their total number."""
     block = re.compile(r"^MessageId=(\d+)\nSeverity=(\w+)\nSymbolicName=SERVICE_EVENT_(\w+)\n"
                        r"Language=English\n(.*?)\n\.$", re.M | re.S)
     text = MESSAGES.read_text(encoding="utf-8")

@@ -68,7 +68,7 @@ def read_rooms():
 
 
 def room_of(name, rooms):
-    """The room of a file; None: its folder is none."""
+    """The room of a file; None: its folder is not a room."""
     folder = name.rpartition("/")[0]
     parent, _, last = folder.rpartition("/")
     if folder not in rooms and last in OS_FOLDERS and parent in rooms and rooms[parent].per_system:
@@ -82,7 +82,7 @@ def folder_of(layer):
 
 
 def read_sources(rooms):
-    """Of each file its includes: {"pipeline/source/source.c": [("store/store.h", None), (None, "stdlib.h")]}."""
+    """The includes of each file: {"pipeline/source/source.c": [("store/store.h", None), (None, "stdlib.h")]}."""
     found = {}
     for layer in sorted({room.layer for room in rooms.values()}):
         for path in sorted(folder_of(layer).rglob("*")):
@@ -93,7 +93,7 @@ def read_sources(rooms):
 
 
 def check_folders(rooms, sources):
-    """Whether each source lies in a room, and no library is too large."""
+    """Checks that each source lies in a room, and that no library is too large."""
     for name in sources:
         if not room_of(name, rooms):
             yield f"{name}: its folder is no room: no line etwship_room() names it"
@@ -109,7 +109,7 @@ def check_folders(rooms, sources):
 
 
 def check_system(rooms, sources):
-    """Whether <headers> are named, and each that is named is included."""
+    """Checks that <headers> in use are named, and that each named one is included."""
     used = {name: {"OS"} for name in rooms}
     for name, includes in sources.items():
         room = room_of(name, rooms)
@@ -138,7 +138,7 @@ def reach(sources, name, found):
 
 
 def check_uses(rooms, sources):
-    """Whether the lines name what is there, and what is included, in sources of other systems, too."""
+    """Checks that the lines name existing files, and all included ones, also in sources of other systems."""
     reached = {name: set() for name in rooms}
     for name, includes in sources.items():
         room = room_of(name, rooms)
@@ -201,7 +201,7 @@ def target_of(room):
 
 
 def found_by_compiler(entry, headers):
-    """Which of ${headers} a source could include that is compiled as ${entry} says."""
+    """The ${headers} that a source compiled as ${entry} could include."""
     command = shlex.split(entry["command"])
     if Path(command[0]).name == "ccache":
         command = command[1:]
@@ -238,8 +238,8 @@ def check_compiler(rooms, sources, build):
 
 
 def check_links(rooms, build):
-    """Whether what the objects of a room need lies in rooms that it is linked with: a declaration can be written by
-    hand, or made from a table."""
+    """Checks that a room is linked with the rooms that have the symbols of its objects: a declaration can be written
+    by hand, or made from a table."""
     archives = {path: room for room in rooms.values() for path in build.glob(f"*/lib{target_of(room)}.a")}
     if not archives:
         return
@@ -260,7 +260,7 @@ def check_links(rooms, build):
 
 
 def brief(used):
-    """Of several rooms or headers of a layer: `store/{ids,store}.h`."""
+    """Several rooms or headers of a layer in short form: `store/{ids,store}.h`."""
     by_layer = {}
     for name in used:
         layer, _, rest = name.partition("/")

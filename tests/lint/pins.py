@@ -10,7 +10,7 @@ CRATE = re.compile(r'\[\[package\]\]\nname = "([^"]+)"\n(version = "[^"]+"\n(?:.
 
 
 def pins(folder):
-    """Of each library: its lines in the table, with the crates that they name as Cargo.lock has them."""
+    """For each library: its lines in the table. The lines name crates as Cargo.lock does."""
     lock = (folder / "crates/Cargo.lock").read_text(encoding="utf-8")
     crates = dict(CRATE.findall(lock))
     found = {}

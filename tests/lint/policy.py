@@ -33,7 +33,7 @@ def check_elements(policy, presentation):
 
 
 def check_template(admx, adml):
-    """What is wrong with a template and its texts in one language."""
+    """The errors of a template and of its texts in one language."""
     strings = {node.get("id") for node in adml.iter(SPACE + "string")}
     presentations = {node.get("id"): node for node in adml.iter(SPACE + "presentation")}
     text = ET.tostring(admx, encoding="unicode")

@@ -31,8 +31,8 @@ STATES = [f"--extra-arg={word}"
 
 
 def commands(build):
-    """Only what this build compiles: sources of other systems have no commands here. What GCC alone
-    understands is left out of them."""
+    """The commands of this build only: it has none for sources of other systems. Options that only GCC understands
+    are left out."""
     with open(build / "compile_commands.json", encoding="utf-8") as file:
         entries = json.load(file)
     found = {}
@@ -45,8 +45,8 @@ def commands(build):
 
 
 def seen(entry, common):
-    """A hash of a source and of all of the project that it includes; None: it includes what is not
-    there, which clang-tidy will say better."""
+    """A hash of a source and of all project files that it includes; None: it includes a missing file, which
+    clang-tidy reports better."""
     command = shlex.split(entry["command"])
     out = command.index("-o")
     options = [word for word in command[1:out] + command[out + 2:] if word != "-c"]

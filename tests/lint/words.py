@@ -26,7 +26,7 @@ UPWARD = re.compile(r'#\s*include\s*"\.\./')
 
 
 def files():
-    """What git knows or would add; where there is no git, everything outside build folders."""
+    """The files that git knows or would add; without git, all files outside build folders."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"],
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     if listed.returncode == 0 and listed.stdout:

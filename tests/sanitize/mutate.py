@@ -59,7 +59,7 @@ class Wrong(Exception):
 # ---- inputs -------------------------------------------------------------------------------------------
 
 def generate(folder):
-    """Good traces of all kinds, and definitions that some of them need."""
+    """Valid traces of all kinds, and definitions that some of them need."""
     for number, options in enumerate((
             ["--mix", "all"], ["--mix", "realistic", "--metadata", "last"], ["--mix", "tracelogging"],
             ["--mix", "eventsource"], ["--mix", "kernel", "--pointer", "4"], ["--mix", "wpp"],
@@ -116,7 +116,7 @@ def change_bytes(rng, data, others):
 
 
 def find_text(rng, data):
-    """A place in what looks like UTF-16."""
+    """A place in bytes that look like UTF-16."""
     for _ in range(64):
         at = rng.randrange(len(data)) & ~1
         piece = bytes(data[at:at + 8])
@@ -126,7 +126,7 @@ def find_text(rng, data):
 
 
 def change_text(rng, text):
-    """One mutation of definitions: names are where it matters."""
+    """One mutation of definitions; names are the important part."""
     kind = rng.randrange(5)
     names = [match for match in re.finditer(r"[A-Za-z][A-Za-z0-9]{3,}", text)]
     if not names:
@@ -241,7 +241,7 @@ def run_agent(rng, folder, trace, schema, style):
 
 
 def judge(rng, folder, trace, schema):
-    """Every way through the program that the dice choose; dump always."""
+    """Run random commands of the program; dump always."""
     definitions = ["--schema", schema] if schema else []
     input_bytes = trace.stat().st_size
     if schema:
@@ -274,7 +274,7 @@ def judge(rng, folder, trace, schema):
 
 
 def one(rng, folder, traces, definitions):
-    """One mutated trace, with mutated definitions now and then."""
+    """One mutated trace, sometimes with mutated definitions."""
     data = bytearray(rng.choice(traces))
     for _ in range(rng.choice((1, 2, 4, 16, 64))):
         if data:

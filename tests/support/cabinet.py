@@ -29,7 +29,7 @@ def block(data, before, method):
 
 
 def write(path, files, method=MSZIP):
-    """`files`: (name, bytes) one behind the other in one folder."""
+    """`files`: (name, bytes), one after the other in one folder."""
     whole = b"".join(data for _, data in files)
     blocks = []
     for at in range(0, len(whole), BLOCK_BYTES):

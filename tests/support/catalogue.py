@@ -1,10 +1,10 @@
-"""Looks into a spool's catalogue, also beside the agent that has it."""
+"""Reads a spool's catalogue, also beside the agent that uses it."""
 
 import sqlite3
 
 
 def ask(path, question):
-    """The rows that answer ${question}; none where the catalogue, or the table, is not there yet."""
+    """The rows for ${question}; none if the catalogue, or the table, does not exist yet."""
     try:
         catalogue = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     except sqlite3.OperationalError:

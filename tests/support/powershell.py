@@ -1,5 +1,5 @@
-"""The syntax of PowerShell scripts, by a grammar of others (tree-sitter-powershell): PowerShell itself is not
-where these tests run."""
+"""Checks the syntax of PowerShell scripts by the grammar of tree-sitter-powershell, because PowerShell itself is not
+installed where these tests run."""
 
 import subprocess
 from pathlib import Path
@@ -26,6 +26,6 @@ def can_read():
 
 
 def mistakes(script):
-    """Of the text of a script, a line each."""
+    """The syntax errors of a script's text, one a line."""
     done = subprocess.run([PYTHON, "-c", READ], input=script.encode(), check=True, stdout=subprocess.PIPE)
     return done.stdout.decode().splitlines()

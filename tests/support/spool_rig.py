@@ -1,4 +1,4 @@
-"""An agent with a spool on a disk, for tests of both."""
+"""An agent with a spool on a disk, for the tests that share it."""
 
 import json
 import os

@@ -118,7 +118,7 @@ class Program(unittest.TestCase):
                               stderr=subprocess.PIPE, timeout=TIMEOUT_S)
 
     def assert_same(self, name, *arguments):
-        """The bytes of Linux, but for the path as it was given."""
+        """The bytes are those of Linux, except for the path, which is shown as it was given."""
         expected = subprocess.run([BINARY, *arguments, name], cwd=self.folder, check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         found = self.etwship(*arguments, r"Z:\files" + "\\" + name)

@@ -45,7 +45,7 @@ class Registry(unittest.TestCase):
         return self.prefix.run("reg", *arguments)
 
     def values(self, key):
-        """Of a key: what `reg query` says of each of its values, by name."""
+        """The values of a key by name, in the form of `reg query`."""
         done = self.reg("query", f"{ROOT}\\{key}")
         self.assertEqual(done.returncode, 0, done.stderr)
         return {name: (kind, text.strip()) for name, kind, text in

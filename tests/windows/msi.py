@@ -104,7 +104,7 @@ class Installed(unittest.TestCase):
         self.assertRegex(self.status()["state"], "^running" if runs else "^stopped")
 
     def assert_nothing_is_noted(self):
-        """What undo goes by is good for one transaction only."""
+        """The note of undo is valid for one transaction only."""
         done = self.prefix.run("reg", "query", r"HKLM\SOFTWARE\etwship", "/v", "SetupNote")
         self.assertNotEqual(done.returncode, 0, done)
         done = self.prefix.run("reg", "query", r"HKLM\SOFTWARE\etwship", "/v", "InstallDir")
@@ -211,7 +211,7 @@ class Installed(unittest.TestCase):
             self.msiexec("/x", following)
 
     def actions(self):
-        """The command lines of the package, as Windows calls them in an upgrade."""
+        """The command lines of the package, in the order of Windows' upgrade."""
         found = {name: row[2] for name, row in table(self.package, "CustomAction").items()}
         for name, value in [("UPGRADINGPRODUCTCODE", UPGRADE), ("WIX_UPGRADE_DETECTED", UPGRADE)]:
             found = {name_: line.replace(f"[{name}]", value) for name_, line in found.items()}

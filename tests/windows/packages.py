@@ -40,7 +40,7 @@ class Packages(unittest.TestCase):
 
     @classmethod
     def build(cls, name, **environment):
-        """MSI and zip, made in folder `name` of a copy of the program that lies there."""
+        """MSI and zip, made in folder `name` from a copy of the program in it."""
         folder = cls.folder / name
         folder.mkdir()
         program = shutil.copy(wine.EXE, folder / "program")

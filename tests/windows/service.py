@@ -80,7 +80,7 @@ class Service(unittest.TestCase):
         return out.read_bytes().count(b"\n") if out.exists() else 0
 
     def said(self):
-        """What was written to the Event Log, as Wine shows it."""
+        """The entries of the Event Log, as Wine shows them."""
         return self.prefix.said.read_text(errors="replace")
 
     def wait_until_said(self, text, before):
@@ -317,7 +317,7 @@ class Service(unittest.TestCase):
 
 
 class Messages(unittest.TestCase):
-    """What the Event Log finds for the numbers of the service's events, in the DLL and in the program."""
+    """The texts that the Event Log finds for the service's event numbers, in the DLL and in the program."""
 
     def test_every_event_has_a_text_under_its_number(self):
         source = (SOURCES / "agent/service/windows/service_messages.mc").read_text()

@@ -43,7 +43,7 @@ PLANTED_DLLS = ["bcrypt", "cryptbase", "dnsapi", "iphlpapi", "msasn1", "mswsock"
 
 
 class Broker(socketserver.ThreadingTCPServer):
-    """Takes the first bytes of each connection over TLS, and ends it then."""
+    """Reads the first bytes of each connection over TLS, then closes it."""
 
     daemon_threads = True
 
@@ -110,7 +110,8 @@ class Ship(unittest.TestCase):
         return ["run", "-c", path.name]
 
     def ship(self, output):
-        """A second time if need be: on a busy machine TLS under Wine has been seen to wait for ever."""
+        """Ships, and tries once more after a failure: on a busy machine TLS under Wine has been seen to wait for
+        ever."""
         command = [wine.EXE, *self.configure(output)]
         try:
             return self.prefix.run(*command, cwd=self.folder, timeout_s=60)
@@ -224,7 +225,7 @@ class Ship(unittest.TestCase):
                           self.examine_at("http://none.other"))
 
     def examine_at(self, url, **more):
-        """What `test-output` says of a server there; proxies of the environment would come first."""
+        """The output of `test-output` for a server at this address; proxies of the environment would come first."""
         command = self.configure({"type": "elasticsearch", "hosts": [url], **more})[1:]
         return self.prefix.run(wine.EXE, "test-output", "o", *command,
                                cwd=self.folder).stdout.decode()
@@ -284,7 +285,8 @@ class Ship(unittest.TestCase):
     # ---- TLS ----------------------------------------------------------------------------------
 
     def authority(self):
-        """Wine 8 takes an ECDSA signature for wrong where one of its two numbers is short, one in 128."""
+        """An authority with RSA: Wine 8 rejects an ECDSA signature in which one of the two numbers is short, one in
+        128."""
         if not Authority.openssl():
             self.skipTest("no openssl")
         folder = self.folder / self.id().rpartition(".")[2]
@@ -299,8 +301,8 @@ class Ship(unittest.TestCase):
         self.assertEqual(sum(map(len, store.stores.values())), EVENTS)
 
     def assert_refuses(self, context, tls, words):
-        """Nothing is sent, and it says why. Under Wine a process has been seen to end without a word, once
-        in a hundred starts on a busy machine: that one is started again."""
+        """The program sends nothing, and says why. Under Wine a process has been seen to end without a word, once in
+        a hundred starts on a busy machine: such a one is started again."""
         log = self.folder / "refused.log"
         if not self.refuses(context, tls, words, log) and log.stat().st_size == 0:
             self.refuses(context, tls, words, log)
@@ -364,7 +366,7 @@ class Ship(unittest.TestCase):
         self.assertFalse(list(self.folder.glob("**/planted.txt")))
 
     def test_a_broker_of_kafka_is_trusted_by_its_ca_alone(self):
-        """OpenSSL's TLS, which librdkafka brings. Without `ca` it takes what Wine has in its store of authorities."""
+        """The TLS is OpenSSL's, which librdkafka brings. Without `ca` it uses the authorities in Wine's store."""
         authority = self.authority()
         context = authority.server(*authority.issue("broker"))
         stranger = Authority(authority.folder, "stranger", RSA)
@@ -412,7 +414,7 @@ class Ship(unittest.TestCase):
         self.assertIn(b"openssl pkcs12 -export", done.stderr)
 
     def issue_with_plain_key(self, authority, name):
-        """Wine 8 misreads a key of which a number has fewer bytes than its place, one key in 60."""
+        """Wine 8 misreads a key in which a number has fewer bytes than its place, one key in 60."""
         while True:
             certificate, key = authority.issue(name, key=RSA)
             text = authority.run("rsa", "-in", str(key), "-noout", "-text").decode()

@@ -78,7 +78,7 @@ class Watch(OnWine, live.Watch):
                                 until=until_events_are_shown)
 
     def test_the_host_is_this_machine(self):
-        """Against what Wine's registry says."""
+        """The host's values are those of Wine's registry."""
         def value(key, name):
             said = OnWine.windows.run("reg", "query", key, "/v", name).stdout
             return re.search(rf"{name}\s+REG_\w+\s+(.*?)\s*$", said.decode("utf-8", "replace"),
@@ -122,7 +122,7 @@ class Run(OnWine, live.Run):
     program = "Z:" + str(wine.EXE).replace("/", "\\")
 
     def left_in_the_registry(self):
-        """In Wine's own: of notes, and of what they are of."""
+        """The keys that are left in Wine's registry: of notes, and of the things that they describe."""
         keys = (r"HKLM\SOFTWARE\etwship",
                 r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Image File Execution Options")
         return "".join(self.windows.run("reg", "query", key, "/s").stdout.decode("utf-8", "replace")
@@ -137,7 +137,7 @@ class Sessions(OnWine, live.Sessions):
 
 
 class Agent:
-    """`run` in the background, on a terminal; what it says is read all the time."""
+    """`run` in the background, on a terminal; its output is read all the time."""
 
     def __init__(self, test):
         self.process, self.terminal = OnWine.windows.on_terminal(
@@ -154,7 +154,7 @@ class Agent:
             self.shown += piece
 
     def said(self):
-        """Without what a console does to lines."""
+        """The output without the changes that a console makes to lines."""
         return re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]|[\r\n]", b"", self.shown).decode("utf-8", "replace")
 
     def kill(self):

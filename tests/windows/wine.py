@@ -34,7 +34,7 @@ def skip(why):
 
 
 def read_piece(terminal):
-    """What a terminal shows next; nothing: no program writes to it any more."""
+    """The next output on a terminal; nothing: no program writes to it any more."""
     try:
         return terminal.read(4096)
     except OSError:  # Linux: the last writer has closed it
@@ -42,7 +42,7 @@ def read_piece(terminal):
 
 
 def read_to_end(terminal):
-    """What a terminal shows until no program writes to it any more."""
+    """All output on a terminal, until no program writes to it any more."""
     shown = b""
     while piece := read_piece(terminal):
         shown += piece
@@ -55,7 +55,7 @@ def need(path):
 
 
 def names_of(suite):
-    """The names by which unittest finds the tests of a suite again, by itself."""
+    """The names by which unittest finds the tests of a suite again."""
     for test in suite:
         if isinstance(test, unittest.TestSuite):
             yield from names_of(test)
@@ -100,8 +100,8 @@ class Prefix:
     """
 
     def __init__(self, events=False):
-        """`events`: what goes to the Event Log, which Wine does not keep, is written to self.said, as
-        Wine shows it: by services, that is, which inherit it."""
+        """`events`: events for the Event Log, which Wine does not keep, go to self.said, as Wine shows them. Only
+        services write them, because they inherit that output."""
         self.folder = Path(tempfile.mkdtemp(prefix="etwship-wine-"))
         self.said = self.folder / "said"
         self.system = self.folder / "prefix" / "drive_c" / "windows" / "system32"
@@ -117,8 +117,8 @@ class Prefix:
                    {"WINEDEBUG": "-all,+eventlog"} if events else {})
 
     def _make(self, command, environment):
-        """The first program makes the prefix, and starts what lives on with its output. It fails where
-        the server is still making its folder ("chdir to /tmp/wine-…: No such file or directory")."""
+        """The first program makes the prefix, and starts services that live on with its output. It fails if the
+        server is still making its folder ("chdir to /tmp/wine-…: No such file or directory")."""
         with open(self.said, "wb") as said:
             for _ in range(TRIES):
                 process = self.start(*command, out=said, err=said, env=environment)
@@ -147,10 +147,10 @@ class Prefix:
                                 stdout=out, stderr=err, **options)
 
     def run(self, *arguments, **options):
-        """Like subprocess.run; the outputs are bytes, without what Wine says of itself while a process
-        with several threads ends. Once more where the program failed without a word, as none here
-        does: on a busy machine Wine itself was seen to fail before it begins, in a DLL or by the loss
-        of its server's connection."""
+        """Like subprocess.run; the outputs are bytes, without Wine's own messages at the end of a process with
+        several threads. A program that failed without a word is run once more, because none does so here by itself:
+        on a busy machine Wine was seen to fail before the program begins, in a DLL or by the loss of its server's
+        connection."""
         done = self._run(*arguments, **options)
         silent = not done.stdout and not done.stderr
         return self._run(*arguments, **options) if done.returncode and silent else done
@@ -182,8 +182,8 @@ class Prefix:
         return process, os.fdopen(outer, "r+b", 0)
 
     def hand_on(self, dll, names, source=None):
-        """Put a DLL in the place of Wine's whose exports are `names`: each is what it names of another DLL,
-        or of the C file `source`."""
+        """Replace a DLL of Wine by one with the exports `names`: each leads to an export of another DLL, or of the C
+        file `source`."""
         lines = "".join(f"    {name} = {target}\n" for name, target in sorted(names.items()))
         with tempfile.TemporaryDirectory() as scratch:
             definition = Path(scratch) / f"{dll}.def"
@@ -226,7 +226,7 @@ class Simulated(Prefix):
 
 
 class Unkind(Prefix):
-    """A Windows that says of certificates what the real one does (unkind_crypt32.c)."""
+    """A Windows that judges certificates like the real one (unkind_crypt32.c)."""
 
     def __init__(self):
         super().__init__()
@@ -237,7 +237,7 @@ class Unkind(Prefix):
                      Path(__file__).resolve().parent / "unkind_crypt32.c")
 
     def _copy_builtin(self, dll, name):
-        """Wine's own DLL under another name. Its half for Linux is looked for by that, too."""
+        """Wine's own DLL with another name. Wine looks for its Linux half by that name, too."""
         library = self.folder / "wine"
         for half, suffix in [("x86_64-windows", "dll"), ("x86_64-unix", "so")]:
             found = [folder / half / f"{dll}.{suffix}" for folder in self._libraries()

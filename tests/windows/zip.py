@@ -50,7 +50,7 @@ class Archive(unittest.TestCase):
             self.assertTrue(powershell.mistakes(script + "\nif ($true) {"))
 
     def test_its_script_goes_back_step_by_step(self):
-        """Read, and not run: there is no PowerShell here."""
+        """The script is read, not run: there is no PowerShell here."""
         script = self.text("install.ps1").replace("\r", "")
         listed = re.search(r"^\$files = (.*)$", script, re.M)[1]
         self.assertEqual({f"{self.name}/{file}" for file in re.findall(r"'([^']+)'", listed)},
