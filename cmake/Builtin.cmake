@@ -1,9 +1,9 @@
-# What is known without any file of the user, as C.
+# The tables that the program knows without any file of the user, as C.
 #
 #   etwship_known_providers(<known_providers.tsv> <folder for what is made>)
 #   etwship_builtin_layouts(<folder with the texts> <folder for what is made>)
 #
-# known_providers_names.def has the bytes of all names, each with a NUL behind it.
+# known_providers_names.def has the bytes of all names, each with a NUL after it.
 # known_providers_by_guid.def has GUID(<16 bytes>, <offset of its name>) in the order of the bytes, and
 # known_providers_by_name.def NAME(<offset>, <index of its GUID>) in the order of the names in lower case.
 #
@@ -85,7 +85,7 @@ function(etwship_builtin_layouts folder made)
             message(FATAL_ERROR "${path}: no line 'provider GUID NAME'")
         endif()
         string(APPEND rows "TEXT(${name}, \"${CMAKE_MATCH_1}\")\n")
-        # Comments are for who reads the file.
+        # Comments are for readers of the file.
         string(REGEX REPLACE "(^|\n)(#[^\n]*\n)+" "\\1" text "${text}")
         string(HEX "${text}" hex)
         string(REGEX REPLACE "(..)" "0x\\1," hex "${hex}")

@@ -1,4 +1,4 @@
-# What the compilers are told: GCC and clang (Linux, mingw-w64), and Microsoft's.
+# Options of the compilers: GCC and clang (Linux, mingw-w64), and Microsoft's.
 if(MSVC)
     # Atomics of C11 (Visual Studio 2022 17.5 and later), UTF-8 sources, and the C library's names
     # as C11 has them. Warnings are no errors here: the authors have no such compiler.
@@ -7,7 +7,7 @@ if(MSVC)
 else()
     add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes
         -Wmissing-prototypes -Wvla -Werror)
-    # Tables of digits need no NUL behind them. Newer compilers ask; older ones do not know the question.
+    # Tables of digits need no NUL at their end. Newer compilers warn; older ones do not know the option.
     if((CMAKE_C_COMPILER_ID STREQUAL GNU AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 15) OR
         (CMAKE_C_COMPILER_ID STREQUAL Clang AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 20))
         add_compile_options(-Wno-unterminated-string-initialization)
@@ -52,7 +52,7 @@ if(WIN32)
         # isfinite() and its kin of mingw-w64 name a float of every double; Linux builds are warned.
         add_compile_options(-Wno-float-conversion)
         add_link_options(-Wl,--dynamicbase,--high-entropy-va,--nxcompat)
-        # The same program wherever and whenever it is built.
+        # The program does not depend on the place and time of its build.
         add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
         if(CMAKE_C_COMPILER_ID STREQUAL GNU)
             add_link_options(-Wl,--no-insert-timestamp)

@@ -11,7 +11,7 @@
 
 function(etwship_tsv_lines table out)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
-    # What a list of CMake's would stumble over stands in columns that are not read.
+    # Characters that break lists of CMake stand only in columns that are not read.
     file(READ ${table} text)
     string(REGEX REPLACE "[][;]" "" text "${text}")
     string(REGEX REPLACE "\n" ";" lines "${text}")

@@ -7,7 +7,7 @@
 
 function(etwship_field_table table rows)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
-    # What a list of CMake's would stumble over stands in the columns that are not read.
+    # Characters that break lists of CMake stand only in columns that are not read.
     file(READ ${table} text)
     string(REGEX REPLACE "[][;]" "" text "${text}")
     string(REGEX REPLACE "\n" ";" lines "${text}")

@@ -1,6 +1,6 @@
 # One static library per room: a folder of sources, which is a whole layer or a part of one. Its sources find
 # the headers that its line names, and no others: a wrong include is a missing file, not a matter of
-# discipline. Nothing is handed on: who uses `schema/cache` does not see what that uses.
+# discipline. Uses are not passed on: a room that uses `schema/cache` does not see the rooms which that uses.
 #
 #   etwship_room(<layer>[/<folder>] [PER_SYSTEM] [WITHOUT <file>...] [USES <room> | <room>/<header> ...]
 #       [LINKS <room>...] [SYSTEM <header>...] [LIBS <target>...])
@@ -9,7 +9,7 @@
 # WITHOUT: sources that this build leaves out.
 # USES: whole rooms, or single headers of them; what those include must be named, too. `<layer>/*` is all
 # rooms of a layer. Headers *_own.h are their room's alone. A room comes after those of its layer that it uses.
-# LINKS: rooms whose things are named by a table, not by an include.
+# LINKS: rooms whose functions a table names, without an include.
 # SYSTEM: headers of the system and of libraries, beyond the plain ones of C; OS: in folders linux/ and
 # windows/ all of the system's.
 #
@@ -26,7 +26,7 @@ if(NOT CMAKE_HOST_WIN32) # there new files would be younger than what was compil
     file(REMOVE_RECURSE ${ETWSHIP_INCLUDE_ROOT})
 endif()
 
-# Where ${path}, as sources include it, lies.
+# The place of ${path}, a path as sources include it.
 function(etwship_source_path ret_path path)
     string(REGEX MATCH "^[^/]+" layer ${path})
     set(found ${CMAKE_SOURCE_DIR}/agent/${path})
@@ -37,7 +37,7 @@ function(etwship_source_path ret_path path)
 endfunction()
 
 # Puts ${header} under its name into ${root}: a link, or a file that includes it where links need a right
-# that not everybody has.
+# that not every user has.
 function(etwship_link_header root header)
     etwship_source_path(target ${header})
     if(NOT EXISTS ${target})
@@ -150,7 +150,7 @@ function(etwship_room room)
     target_link_libraries(${target} PRIVATE ${ARG_LIBS})
 endfunction()
 
-# Tests may include everything.
+# Tests may include all headers.
 macro(etwship_include_all_layers)
     include_directories(${CMAKE_SOURCE_DIR}/agent ${CMAKE_SOURCE_DIR})
 endmacro()

@@ -9,9 +9,9 @@
 #include "config/config_yaml.h"
 
 /*
- * The state of a walk over a YAML tree, and the steps that all kinds of values share. The tree may share
- * nodes through aliases, or contain itself: every visit of a node counts against CONFIG_MAX_NODES, and
- * nesting against CONFIG_MAX_DEPTH.
+ * The state of a walk over a YAML tree, and the steps that all kinds of values share. The tree may
+ * share nodes through aliases, or contain itself: every visit of a node counts against
+ * CONFIG_MAX_NODES, and nesting against CONFIG_MAX_DEPTH.
  */
 struct config_walk {
     struct config *config;
@@ -28,7 +28,8 @@ struct config_walk {
         config_yaml_line(&(node)->start_mark), config_yaml_column(&(node)->start_mark),   \
         __VA_ARGS__)
 
-/* Keep ${text}, "what. what to do", for config_report_remarks. Copied; without memory it is not kept. */
+/* Keep ${text}, "what. what to do", for config_report_remarks. Copied; without memory it is not
+ * kept. */
 void config_remark_add(struct config *config, const yaml_node_t *node, const char *text);
 
 /* Stop at ${node}: one error, and no node is visited any more. */
@@ -49,11 +50,12 @@ yaml_node_t *config_walk_key(struct config_walk *walk, int index, struct span *r
 size_t config_walk_remember(
     struct config_walk *walk, const yaml_node_t *node, const void *start, size_t size);
 
-/* If the text of ${node} has variables, keep it as what is shown of value ${number}: not everybody may see
- * the environment. */
+/* If the text of ${node} has variables, keep it as what is shown of value ${number}: not every user
+ * may see the environment. */
 void config_walk_keep_written(struct config_walk *walk, const yaml_node_t *node, size_t number);
 
-/* Value ${number} is flawed (config_is_flawed) if there are more errors now than ${errors_before}. */
+/* Value ${number} is flawed (config_is_flawed) if there are more errors now than
+ * ${errors_before}. */
 void config_walk_mark_flawed(struct config_walk *walk, size_t number, size_t errors_before);
 
 /* Is the value empty, `~` or `null`, not in quotes? */
@@ -67,7 +69,8 @@ bool config_walk_check_type(struct config_walk *walk, const struct config_field 
 bool config_walk_check_count(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, size_t count);
 
-/* Is ${node} a mapping with as many pairs as the row, and CONFIG_MAX_PAIRS, allow? If not, report it. */
+/* Is ${node} a mapping with as many pairs as the row, and CONFIG_MAX_PAIRS, allow? If not, report
+ * it. */
 bool config_walk_check_pairs(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, size_t *ret_count);
 

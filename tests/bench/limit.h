@@ -23,7 +23,7 @@ struct limit {
     size_t tail_size;
 };
 
-/* ${tail}: the members behind the event, `,"agent":{…}…`, up to 1 KB, as event_tail_render writes
+/* ${tail}: the members after the event, `,"agent":{…}…`, up to 1 KB, as event_tail_render writes
  * them. False if one of the texts is longer than there is room. */
 bool limit_init(struct limit *limit, const struct trace_info *trace, struct span tail);
 

@@ -5,13 +5,13 @@
 
 /*
  * A disk in memory behind store/disk/disk.h that is full, fails, or loses power when a test wants it to.
- * The same seed and the same operations give the same disk. Any thread.
+ * Equal seeds and operations give equal disks. Any thread.
  *
- * It knows what the system has in its memory (what everybody reads) and what is on the disk, and between
- * them the changes that are not forced to the disk yet: writes and cuts of a file, in sectors of 512
- * bytes, until it is synced; names that were made, given and removed until their folder is synced. So a
- * file that was synced in a folder that was not may have no name after a loss of power. Folders
- * themselves are on the disk as soon as they are made.
+ * It knows the content in the system's memory, which all programs read, and the content on the
+ * disk. Between them lie the changes that are not forced to the disk yet: writes and cuts of a
+ * file, in sectors of 512 bytes, until it is synced; names that were made, given and removed,
+ * until their folder is synced. So a file that was synced in a folder that was not may have no
+ * name after a loss of power. Folders themselves are on the disk as soon as they are made.
  */
 struct disk_model;
 
@@ -45,9 +45,9 @@ enum {
 /* How many changes were asked for so far. */
 uint64_t disk_model_changes(struct disk_model *model);
 
-/* The power fails during change number ${change}, counted from 0 at the creation: of a write some part
- * may have been done, of others nothing or all. UINT64_MAX: never. From then on everything fails with
- * ERR_IO. */
+/* The power fails during change number ${change}, counted from 0 at the creation: of a write some
+ * part may have been done, of others nothing or all. UINT64_MAX: never. From then on everything
+ * fails with ERR_IO. */
 void disk_model_power_off_at(struct disk_model *model, uint64_t change);
 bool disk_model_is_off(struct disk_model *model);
 
@@ -58,21 +58,22 @@ enum disk_model_loss {
                              bytes (zeros, or what lay there before), names one without the other */
 };
 
-/* Power off, if it is not, and on again. Files that are open are dead: all that can be done with them is
- * to close them. */
+/* Power off, if it is not, and on again. Files that are open are dead: all that can be done with
+ * them is to close them. */
 void disk_model_restart(struct disk_model *model, enum disk_model_loss loss);
 
 /* ---- faults ---- */
 
-/* Bytes that all files together may have; UINT64_MAX at first. An append that does not fit writes what
- * fits and fails with ERR_FULL. */
+/* Bytes that all files together may have; UINT64_MAX at first. An append that does not fit writes
+ * what fits and fails with ERR_FULL. */
 void disk_model_set_capacity(struct disk_model *model, uint64_t bytes);
 
 /*
- * Let operations (DISK_MODEL_…, or several) fail whose path has ${part} in it (NULL: all), after ${skip}
- * that still succeed, ${times} times (0: for ever). A sync that fails loses what it should have written,
- * or any part of it, as systems do: it stays readable until the power fails, and a later sync does not
- * write it. Reads return too little instead, where ${short_reads}. At most 16 at once.
+ * Let operations (DISK_MODEL_…, or several) fail whose path has ${part} in it (NULL: all), after
+ * ${skip} that still succeed, ${times} times (0: for ever). A sync that fails loses what it should
+ * have written, or any part of it, as systems do: it stays readable until the power fails, and a
+ * later sync does not write it. Reads return too little instead, where ${short_reads}. At most 16
+ * at once.
  */
 struct disk_model_fault {
     unsigned operations;
@@ -85,15 +86,18 @@ struct disk_model_fault {
 void disk_model_fail(struct disk_model *model, const struct disk_model_fault *fault);
 void disk_model_heal(struct disk_model *model); /* no faults any more; the capacity stays */
 
-/* From now on what is appended to a file waits in memory until it is a megabyte, the file is synced, or
- * closed, as plat_append.h has it: no program can read it before, and a failure of the write, such as a full
- * disk, is reported only then. What could not be written goes on waiting, until it is cut off. Writes are
- * counted when they are done. */
+/*
+ * From now on what is appended to a file waits in memory until it is a megabyte, the file is
+ * synced, or closed, as plat_append.h has it: no program can read it before, and a failure of the
+ * write, such as a full disk, is reported only then. What could not be written keeps waiting, until
+ * it is cut off. Writes are counted when they are done.
+ */
 void disk_model_hold_back(struct disk_model *model, bool holds_back);
 
 /* ---- from outside ---- */
 
-/* What everybody reads of a file now; valid until it changes. The empty span if there is none. */
+/* The content of a file that programs read now; valid until it changes. Empty if there is no such
+ * file. */
 struct span disk_model_content(struct disk_model *model, const char *path);
 
 /* Another program removes a file, or writes one, durably. */

@@ -185,7 +185,7 @@ static bool write_piece(struct disk_model *model, struct disk_file *file, uint64
                err ? (void)(err->code = ERR_FULL) : (void)0, false);
 }
 
-/* Write what was held back, as far as that goes; the rest goes on waiting. */
+/* Write what was held back, as far as that goes; the rest keeps waiting. */
 static bool write_held(struct disk_model *model, struct disk_file *file, struct error *err)
 {
     struct buf *held = &file->held;
@@ -299,7 +299,7 @@ static bool sync_file(struct disk *disk, struct disk_file *file, struct error *e
     }
     enum verdict verdict = judge_file(model, DISK_MODEL_SYNC, file, err);
     if (verdict == GO_ON) {
-        /* Not as everybody reads it: what a failed sync lost stays lost. */
+        /* Not the content that other programs read: what a failed sync lost stays lost. */
         for (const struct model_change *c = file->file->changes; c; c = c->next) {
             model_apply(&file->file->stable, c, 0, c->size);
         }

@@ -27,7 +27,7 @@ struct model_change {
 
 struct model_file {
     struct model_file *next;
-    struct buf cached; /* what everybody reads */
+    struct buf cached; /* the content that all programs read */
     struct buf stable; /* what is on the disk */
     struct model_change *changes;
     struct model_change **last_change;
@@ -40,8 +40,8 @@ struct model_name {
     struct model_file *file;
 };
 
-/* A name that was given (file) or removed (NULL), which its folder does not say yet. Renaming is both,
- * in one: `also` is the name that goes with it. */
+/* A name that was given (file) or removed (NULL), which its folder does not say yet. Renaming is
+ * both, in one: `also` is the name that goes with it. */
 struct model_naming {
     struct model_naming *next;
     char *path;

@@ -7,7 +7,7 @@
 
 enum { EVENT_BYTES = 0x50 + 16, EVENT_HEADER64 = 19 };
 
-/* Nothing here is expected to fail; a test that goes on without its trace shows nothing. */
+/* No call here should fail: a test that continued without its trace would show nothing. */
 static void demand(bool good)
 {
     if (!good) {

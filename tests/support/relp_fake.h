@@ -13,17 +13,18 @@ unsigned relp_fake_port(const struct relp_fake *fake);
 /* Take ${count} messages more, then close each connection with the first message. SIZE_MAX: all. */
 void relp_fake_takes(struct relp_fake *fake, size_t count);
 
-/* Answer to messages with these data ("500 no"), and do not keep them; and to `open`. NULL: as it should be.
- * Static texts. */
+/* Answer to messages with these data ("500 no"), and do not keep them; and to `open`. NULL: as it
+ * should be. Static texts. */
 void relp_fake_answers(struct relp_fake *fake, const char *to_message, const char *to_open);
 
 /* Instead of each response, these bytes. NULL: the response. Static. */
 void relp_fake_raw(struct relp_fake *fake, const char *raw);
 
-/* Behind each of these bytes, more of them without an end, until the other side closes the connection. */
+/* Behind each of these bytes, more of them without an end, until the other side closes the
+ * connection. */
 void relp_fake_drips(struct relp_fake *fake);
 
-/* What stands behind the header of each message taken so far (seven spaces), a line each. */
+/* The part after the header of each message received so far (seven spaces), a line each. */
 void relp_fake_bodies(struct relp_fake *fake, char *to, size_t room);
 
 /* How many connections there were, and sessions that were ended by `close`. */

@@ -31,7 +31,7 @@ bool temp_file_cut(const char *path, uint64_t bytes);
 /* Does ${path} name anything? */
 bool temp_file_is_there(const char *path);
 
-/* Let everybody read the file, or its owner alone. */
+/* Let every user read the file, or only its owner. */
 bool temp_file_share(const char *path, bool everybody);
 
 /* Is this Wine? It does some things with open files otherwise than Windows. */

@@ -9,7 +9,7 @@
 
 enum { CATALOGUE_DONE_MAX = 100000 }; /* files of a session; the oldest are removed */
 
-/* ---- positions ----------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 struct catalogue_source {
     struct span session;
@@ -28,7 +28,7 @@ bool catalogue_find_source(struct catalogue *catalogue, struct span session, uin
 bool catalogue_sources(struct catalogue *catalogue,
     bool (*each)(void *self, const struct catalogue_source *source), void *self, struct error *err);
 
-/* ---- sessions ------------------------------------------------------------------------------------ */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 /* The state of its input, opaque, at most CATALOGUE_BLOB_MAX_BYTES; and the time (FILETIME) up to
  * which a live session has been taken. */
@@ -44,7 +44,7 @@ bool catalogue_find_session(struct catalogue *catalogue, struct span session, st
 /* Forget all that is known of a session but its gaps: state, live time, positions, files. */
 bool catalogue_remove_session(struct catalogue *catalogue, struct span session, struct error *err);
 
-/* ---- files that were taken whole ------------------------------------------------------------------- */
+/* ---- files that were taken whole ------------------------------------------------------------- */
 
 struct catalogue_done {
     struct span session;
@@ -63,7 +63,7 @@ bool catalogue_find_done(struct catalogue *catalogue, struct span session,
 bool catalogue_dones(struct catalogue *catalogue,
     bool (*each)(void *self, const struct catalogue_done *done), void *self, struct error *err);
 
-/* ---- gaps that nobody was told of yet --------------------------------------------------------------- */
+/* ---- gaps that were not reported yet --------------------------------------------------------- */
 
 struct catalogue_gap {
     struct span session; /* empty: none */

@@ -9,7 +9,7 @@
  * file is synchronised with the disk.
  *
  * Maps the trace (etlgen --mix limit --cpus 1, so that file order is the order of time), frames its
- * records with the agent's two functions for one record, writes their JSON one behind the other and posts
+ * records with the agent's two functions for one record, writes their JSON one after the other and posts
  * every BODY_BYTES of it over one connection to the loopback, as one whole; no merging, no joining, no
  * schemas, queues, threads or retries. AGENT is the text of the `agent` member, so that the bytes are
  * those of the agent.
@@ -72,7 +72,7 @@ static _Noreturn void die(const char *what)
     exit(1);
 }
 
-/* ---- posting ----------------------------------------------------------------------------------- */
+/* ---- posting --------------------------------------------------------------------------------- */
 
 static void connect_to(struct shipper *s)
 {
@@ -182,7 +182,7 @@ static void post(struct shipper *s)
     s->body_size = 0;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Of the id, what differs from record to record: where it was read (outputs/delivery_id.h). */
 static size_t write_action(const struct shipper *s, uint8_t *to)

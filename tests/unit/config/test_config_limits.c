@@ -1,6 +1,6 @@
 #include "support/config_rig.h"
 
-/* Files that want more than anybody needs: each ends in an error, within bounds. */
+/* Files beyond any reasonable size: each ends in an error, within bounds. */
 
 /* A text made of ${count} copies of ${part} between a head and a tail. */
 static char *repeat(const char *head, const char *part, size_t count, const char *tail)

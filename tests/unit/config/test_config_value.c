@@ -143,7 +143,7 @@ static void a_time_may_end_behind_a_number_and_nowhere_else(void **state)
 {
     (void)state;
     static const char text[] = "2026-11-21T09:30:00.1234567+01:00";
-    static const char ends[] = "...x..x..x..x..x..x.xxxxxxx.....x"; /* x: behind this byte */
+    static const char ends[] = "...x..x..x..x..x..x.xxxxxxx.....x"; /* x: after this byte */
     uint64_t filetime;
     for (size_t size = 1; size < sizeof(text); size++) {
         assert_int_equal(
