@@ -334,6 +334,22 @@ static void a_record_without_room_fails_as_a_whole(void **state)
     buf_fini(&small);
 }
 
+/* It keeps a copy of the record, which has a most of its own. */
+static void a_record_that_is_too_long_fails_as_a_whole(void **state)
+{
+    (void)state;
+    enum { MOST = 64 * 1024 * 1024 };
+    const struct event_overflow_limits limits = {.max_string_bytes = 9, .payload = "data"};
+    struct buf large;
+    buf_init(&large, MOST + 1);
+    assert_true(buf_reserve(&large, MOST + 1));
+    memset(large.data, 'x', MOST + 1);
+    large.size = MOST + 1;
+    event_overflow_apply(&overflow, &limits, 0, &large);
+    assert_true(large.failed);
+    buf_fini(&large);
+}
+
 /* Servers: date takes years of four digits; date_nanos what 63 bits of nanoseconds since 1970 hold,
  * which ends at 2262-04-11T23:47:16.854775807Z ("date nanoseconds field type"). */
 static void a_time_beyond_the_index_gives_way_to_the_nearest(void **state)
@@ -395,6 +411,7 @@ int main(void)
         cmocka_unit_test(what_is_no_record_stays_as_it_is),
         cmocka_unit_test(every_value_of_any_record_is_there_whole),
         cmocka_unit_test(a_record_without_room_fails_as_a_whole),
+        cmocka_unit_test(a_record_that_is_too_long_fails_as_a_whole),
         cmocka_unit_test(a_time_beyond_the_index_gives_way_to_the_nearest),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
