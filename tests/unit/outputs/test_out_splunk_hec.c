@@ -377,6 +377,27 @@ static void what_is_never_acknowledged_comes_again_on_a_new_channel(void **state
     end();
 }
 
+/* Codes of "Troubleshoot HTTP Event Collector" (Splunk): 9 is a busy server, 11 an invalid channel. */
+static void a_channel_is_left_when_the_server_does_not_know_it(void **state)
+{
+    (void)state;
+    static const struct {
+        struct http_fake_reply answer;
+        bool stays;
+    } cases[] = {{{.status = 503, .body = "{\"text\":\"Server is busy\",\"code\":9}"}, true},
+        {{.status = 400, .body = "{\"text\":\"Invalid data channel\",\"code\":11}"}, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin(with_long_acks);
+        s.acks = true;
+        s.answer = cases[i].answer;
+        assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_RETRY);
+        s.answer.status = 0;
+        assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_DELIVERED);
+        assert_int_equal(strcmp(s.channels[0], s.channels[1]) == 0, cases[i].stays);
+        end();
+    }
+}
+
 static void no_failure_of_the_ack_api_counts_as_an_acknowledgement(void **state)
 {
     (void)state;
@@ -581,6 +602,7 @@ int main(void)
         cmocka_unit_test(a_server_that_refuses_everything_costs_no_event),
         cmocka_unit_test(with_ack_an_event_is_delivered_when_it_is_indexed),
         cmocka_unit_test(what_is_never_acknowledged_comes_again_on_a_new_channel),
+        cmocka_unit_test(a_channel_is_left_when_the_server_does_not_know_it),
         cmocka_unit_test(no_failure_of_the_ack_api_counts_as_an_acknowledgement),
         cmocka_unit_test(a_token_that_does_not_acknowledge_gets_no_event_and_is_told_of),
         cmocka_unit_test(one_acknowledgement_does_not_deliver_two_requests),

@@ -239,6 +239,7 @@ static void text_keeps_its_lines_and_marks_utf_8_where_that_is_wanted(void **sta
     begin(", message: text, framing: newline, sd_id: none");
     assert_int_equal(rig_send(&rig, native), OUTPUT_DELIVERED);
     assert_non_null(strstr((const char *)tcp_fake_bytes(fake).data, " - two lines\tand "));
+    assert_int_equal(tcp_fake_bytes(fake).data[0], '<'); /* no length precedes a line */
     assert_ptr_equal(strchr((const char *)tcp_fake_bytes(fake).data, '\n') + 1,
         tcp_fake_bytes(fake).data + tcp_fake_bytes(fake).size);
     end();
@@ -294,6 +295,7 @@ static void settings_that_cannot_be_meant_are_refused(void **state)
         {"{address: 'h:1', app_name: 'a b'}", "app_name: "},
         {"{address: 'h:1', app_name: '{nope}'}", "app_name: "},
         {"{address: 'h:1', transport: udp, framing: newline}", "framing: over udp"},
+        {"{address: 'h:1', tls: {cert: c.pem}}", "tls: cert and key belong together"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         rig_assert_fault(&output_syslog, cases[i].yaml, cases[i].words);
