@@ -377,7 +377,8 @@ static void what_is_never_acknowledged_comes_again_on_a_new_channel(void **state
     end();
 }
 
-/* Codes of "Troubleshoot HTTP Event Collector" (Splunk): 9 is a busy server, 11 an invalid channel. */
+/* Codes of "Troubleshoot HTTP Event Collector" (Splunk): 9 is a busy server, 11 an invalid
+ * channel. */
 static void a_channel_is_left_when_the_server_does_not_know_it(void **state)
 {
     (void)state;
