@@ -7,9 +7,10 @@
 
 /*
  * Until ${condition} holds, by looking again and again: for values without a notification, as
- * counters, the simulated Windows, and processes and files of others. Where there is an event, that is
- * awaited. The test fails after ETWSHIP_AWAIT_S, a net under what never comes and no measure. ctest ends the test some
- * time later (tests/unit/CMakeLists.txt), so that this can say what did not come.
+ * counters, the simulated Windows, and processes and files of others. Where there is an event, that
+ * is awaited. The test fails after ETWSHIP_AWAIT_S, a net under what never comes and no measure.
+ * ctest ends the test some time later (tests/unit/CMakeLists.txt), so that this can say what did
+ * not come.
  */
 #define AWAIT(condition)                                  \
     do {                                                  \
@@ -35,7 +36,8 @@ static inline bool await_pause(uint64_t begun_ns)
     return plat_monotonic_ns() - begun_ns < ETWSHIP_AWAIT_S * UINT64_C(1000000000);
 }
 
-/* Likewise until there is a file that another process makes, outside of tests, too. False: it never came. */
+/* Likewise until there is a file that another process makes, outside of tests, too. False: it never
+ * came. */
 static inline bool await_file(const char *path)
 {
     uint64_t begun_ns = plat_monotonic_ns();

@@ -5,9 +5,9 @@
 #include "support/http_fake.h"
 
 /*
- * A store behind the `_bulk` API on loopback: documents in order of arrival, each id once. What goes
- * wrong is scripted. Bodies come as they are, without compression. What it does not understand it
- * answers with 400.
+ * A store behind the `_bulk` API on loopback: documents in order of arrival, each id once. What
+ * goes wrong is scripted. Bodies come as they are, without compression. What it does not understand
+ * it answers with 400.
  */
 struct bulk_fake;
 

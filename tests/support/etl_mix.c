@@ -212,8 +212,8 @@ static void add_item(struct etl_mix *m, enum extended_type type, struct span dat
     m->record.flags |= EVENT_FLAG_EXTENDED_INFO;
 }
 
-/* Programs that name keywords and opcodes in each call have one type with many descriptors. Layouts of
- * manifests belong to one opcode. */
+/* Programs that name keywords and opcodes in each call have one type with many descriptors. Layouts
+ * of manifests belong to one opcode. */
 static void vary_descriptor(struct etl_mix *m, const struct kind_info *info)
 {
     uint32_t count = m->options.descriptors;

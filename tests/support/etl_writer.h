@@ -35,22 +35,22 @@ struct etl_options {
     uint64_t boot_time;          /* FILETIME: one hour before start_time */
     uint16_t logger_id;          /* 1 */
     const char *session_name;    /* "etwship-sample" */
-    const char *file_name;       /* as the trace names itself: "C:\traces\sample.etl" */
+    const char *file_name;       /* the trace's own name in its header: "C:\traces\sample.etl" */
     uint32_t circular_buffers;   /* not 0: so many data buffers, then the oldest are overwritten in
                                   place; not with compression */
     bool append;                 /* LogFileMode says so; see etl_writer_create */
     bool relogged;               /* merged: small header buffer, "Relogger", "[multiple files]" */
     enum etl_compression compression; /* a buffer that does not shrink stays as it is */
-    uint32_t log_file_mode;           /* as the header says it; 0: what follows from the others */
-    uint32_t max_file_size;           /* likewise */
-    bool disorder; /* write every two data buffers in reverse order; not with circular */
+    uint32_t log_file_mode; /* the value in the header; 0: it follows from the other options */
+    uint32_t max_file_size; /* likewise */
+    bool disorder;          /* write every two data buffers in reverse order; not with circular */
 };
 
-/* The clock of a session with these options, as its reader has to see it. */
+/* The clock of a session with these options, for its reader. */
 struct trace_clock etl_writer_clock(const struct etl_options *options);
 
-/* Where the bytes go: calls come in file order, but for the header buffer, which is rewritten at
- * the end, and circular files. False fails the writer. */
+/* The output: calls come in file order, except for the header buffer, which is rewritten at the
+ * end, and for circular files. False fails the writer. */
 struct etl_output {
     void *self;
     bool (*write)(void *self, uint64_t offset, struct span bytes);
@@ -73,7 +73,7 @@ struct etl_writer *etl_writer_create(const struct etl_options *options, struct e
     uint64_t offset, struct error *err);
 
 /* Free the writer. Without etl_writer_close before it, the trace looks like that of a machine that
- * went down: what was not flushed is missing, the header was never closed. NULL is fine. */
+ * lost power: unflushed records are missing, and the header was never closed. NULL is fine. */
 void etl_writer_destroy(struct etl_writer *writer);
 
 /* Add a record (etl_encode.h, or any bytes) to the header buffer. Before the first etl_writer_put,
@@ -88,20 +88,20 @@ bool etl_writer_put(
 /* Pretend that ${count} events of ${cpu} found no room: EventsLost, and the flag of its buffer. */
 void etl_writer_lose_events(struct etl_writer *writer, uint16_t cpu, uint32_t count);
 
-/* Drop what ${cpu} has not flushed yet: BuffersLost, a hole in the sequence numbers, and the flag
- * of its next buffer. */
+/* Drop the records that ${cpu} has not flushed yet: BuffersLost, a hole in the sequence numbers,
+ * and the flag of its next buffer. */
 void etl_writer_lose_buffer(struct etl_writer *writer, uint16_t cpu);
 
-/* Write the buffer of ${cpu} now, if it holds something. */
+/* Write the buffer of ${cpu} now, if it has records. */
 bool etl_writer_seal(struct etl_writer *writer, uint16_t cpu, struct error *err);
 
-/* Write all buffers that hold something; the last one carries the flush marker. */
+/* Write all buffers with records; the last one carries the flush marker. */
 bool etl_writer_flush(struct etl_writer *writer, struct error *err);
 
 /* Flush, then complete the header. */
 bool etl_writer_close(struct etl_writer *writer, struct error *err);
 
-/* Where in the output ends what was written so far: another session can begin there. */
+/* The end of the output so far: another session can begin there. */
 uint64_t etl_writer_end(const struct etl_writer *writer);
 
 #endif

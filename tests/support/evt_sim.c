@@ -41,7 +41,7 @@ int32_t evt_sim_leave(int32_t result)
     return result;
 }
 
-/* ---- events -------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static const char *copy(const char *text)
 {
@@ -153,7 +153,7 @@ void evt_sim_set_denied(const char *name, bool denied)
     evt_sim_leave(0);
 }
 
-/* ---- handles ------------------------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 struct sim_handle *evt_sim_make(enum sim_kind kind, struct sim_channel *channel)
 {
@@ -183,7 +183,7 @@ static int32_t close_handle(evt_handle h)
     return evt_sim_leave(1);
 }
 
-/* ---- the system ---------------------------------------------------------------------------------------- */
+/* ---- the system ------------------------------------------------------------------------------ */
 
 static uint32_t last_error(void)
 {

@@ -57,25 +57,26 @@ uint64_t evt_sim_write(const char *channel, const struct evt_sim_event *event);
 void evt_sim_clear(const char *channel);    /* numbers go on */
 void evt_sim_recreate(const char *channel); /* numbers begin anew */
 
-/* Faults: the next ${times} calls of EvtNext fail with ${code}; EvtRender takes so long; the record is not rendered;
- * values say something else than the XML. */
+/* Faults: the next ${times} calls of EvtNext fail with ${code}; EvtRender takes so long; the record
+ * is not rendered; values differ from the XML. */
 void evt_sim_fail_next(uint32_t code, unsigned times);
 void evt_sim_slow_render(uint32_t ms);
 void evt_sim_fail_render(uint64_t id);
 void evt_sim_wrong_values(bool wrong);
 
-/* How often EvtOpenPublisherMetadata was called, and the language of the last call. */
+/* The number of calls of EvtOpenPublisherMetadata, and the language of the last one. */
 size_t evt_sim_opened_publishers(void);
 uint32_t evt_sim_locale(void);
 
-/* How often EvtSubscribe was called, and the query of the last call (UTF-8). */
+/* The number of calls of EvtSubscribe, and the query of the last one (UTF-8). */
 size_t evt_sim_subscriptions(void);
 const char *evt_sim_query(void);
 
-/* The time that queries go by, FILETIME; 0: the system's. */
+/* The current time for queries, FILETIME; 0: the system's. */
 void evt_sim_now(uint64_t now);
 
-/* Would ${query} (UTF-8) let the event pass? False also if it is none; ${ret_valid}. */
+/* True if ${query} (UTF-8) lets the event pass. False also if the query is invalid; ${ret_valid}
+ * tells. */
 bool evt_sim_selects(const char *query, const struct evt_sim_event *event, bool *ret_valid);
 
 #endif

@@ -3,7 +3,7 @@
 #include "etw/etw_text.h"
 #include "support/evt_sim_own.h"
 
-/* The list of channels of the simulated Event Log, and what it tells of their logs and settings. */
+/* The list of channels of the simulated Event Log, with their logs and settings. */
 
 evt_handle evt_sim_open_channels(evt_handle session, uint32_t flags)
 {

@@ -6,7 +6,8 @@
 #include "platform/plat_thread.h"
 #include "support/evt_sim.h"
 
-/* What the files of the simulated Event Log share: its state, and the calls of which evt_sim.c makes the table. */
+/* Shared by the files of the simulated Event Log: its state, and the calls of which evt_sim.c makes
+ * the table. */
 
 enum { MAX_CHANNELS = 64, NAME_BYTES = 256, QUERY_BYTES = 16 * 1024 };
 
@@ -21,7 +22,7 @@ struct sim_channel {
     size_t max_records;
     bool denied;
     uint64_t next_id;
-    uint64_t life; /* of the log: another one after it was made anew */
+    uint64_t life; /* of the log: it changes when the log is made anew */
     struct sim_record *records;
     size_t count;
 };
@@ -67,12 +68,12 @@ extern struct evt_sim_state {
     uint32_t locale;
 } evt_sim_state;
 
-/* What a call returns that fails: the first of the two is for calls that return whether they did it, and leaves the
- * lock as it is; the second is for calls that return a handle, and gives the lock back. */
+/* The return values of failed calls. The first is for calls that return whether they succeeded, and
+ * leaves the lock as it is. The second is for calls that return a handle, and releases the lock. */
 int32_t evt_sim_fail(uint32_t code);
 void *evt_sim_fail_handle(uint32_t code);
 
-/* Take the lock; give it back and return ${result}. */
+/* Take the lock; release it and return ${result}. */
 void evt_sim_enter(void);
 int32_t evt_sim_leave(int32_t result);
 

@@ -5,8 +5,8 @@
 
 #include "platform/plat_system.h"
 
-/* `*`, or `*[System[…]]` with and, or, parentheses; EventID and Level compared with numbers; Provider[@Name='…'];
- * TimeCreated[timediff(@SystemTime) <= …]. Each comparison is a term. */
+/* `*`, or `*[System[…]]` with and, or, parentheses; EventID and Level compared with numbers;
+ * Provider[@Name='…']; TimeCreated[timediff(@SystemTime) <= …]. Each comparison is a term. */
 struct parse {
     const char *at;
     const struct evt_sim_event *event;

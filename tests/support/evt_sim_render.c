@@ -101,9 +101,10 @@ evt_handle evt_sim_create_context(uint32_t count, const evt_char *const *paths, 
     return handle;
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
-/* A provider whose name begins with `Missing` is not registered; one with `Locked` may not be opened. */
+/* A provider whose name begins with `Missing` is not registered; one with `Locked` may not be
+ * opened. */
 evt_handle evt_sim_open_publisher(evt_handle session, const evt_char *publisher,
     const evt_char *file, uint32_t locale, uint32_t flags)
 {

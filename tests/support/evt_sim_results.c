@@ -6,7 +6,7 @@
 #include "support/evt_sim_own.h"
 #include "support/evt_sim_signal.h"
 
-/* Subscriptions of the simulated Event Log, what they give, and bookmarks. */
+/* Subscriptions of the simulated Event Log, their results, and bookmarks. */
 
 static bool has(const struct sim_channel *channel, uint64_t id)
 {
@@ -73,7 +73,7 @@ evt_handle evt_sim_subscribe(evt_handle session, evt_handle signal, const evt_ch
     return handle;
 }
 
-/* Did records leave the log that the results had not come to? */
+/* True if records left the log before the results reached them. */
 static bool has_lost(const struct sim_handle *results)
 {
     const struct sim_channel *channel = results->channel;
@@ -115,7 +115,7 @@ int32_t evt_sim_next(evt_handle handle, uint32_t size, evt_handle *ret_events, u
     return evt_sim_leave(*ret_count ? 1 : evt_sim_fail(EVT_ERROR_NO_MORE_ITEMS));
 }
 
-/* ---- bookmarks ----------------------------------------------------------------------------------------- */
+/* ---- bookmarks ------------------------------------------------------------------------------- */
 
 evt_handle evt_sim_create_bookmark(const evt_char *xml)
 {

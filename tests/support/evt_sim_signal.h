@@ -5,7 +5,8 @@
 
 #include "evt/evt_types.h"
 
-/* What the simulated Event Log needs of the system: event objects that reset themselves, and names of languages. */
+/* The functions of the system that the simulated Event Log needs: event objects that reset
+ * themselves, and names of languages. */
 evt_handle evt_sim_signal_make(void);
 void evt_sim_signal_raise(evt_handle handle);
 void evt_sim_signal_wait(evt_handle handle, uint32_t timeout_ms);

@@ -4,7 +4,8 @@
 
 #include "base/bytes.h"
 
-/* Offsets of header members that readers need not look at (libevtx, "Windows XML Event Log format"). */
+/* Offsets of header members that readers need not look at (libevtx, "Windows XML Event Log
+ * format"). */
 enum {
     EVTX_PUT_RECORD_TAIL_BYTES = 4,
     EVTX_PUT_RECORD_MAGIC = 0x2a2a,
@@ -82,7 +83,7 @@ static void put_utf16(struct evtx_put *put, const char *text)
     }
 }
 
-/* ---- file and chunks --------------------------------------------------------------------------------- */
+/* ---- file and chunks ------------------------------------------------------------------------- */
 
 static void begin_chunk(struct evtx_put *put)
 {
@@ -168,7 +169,7 @@ void evtx_put_sums(struct evtx_put *put)
     }
 }
 
-/* ---- records ----------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 void evtx_put_record(struct evtx_put *put, uint64_t id, uint64_t time)
 {
@@ -192,7 +193,7 @@ void evtx_put_record_end(struct evtx_put *put)
     store_le32(put->bytes + put->record + 4, size);
 }
 
-/* ---- tokens ------------------------------------------------------------------------------------------ */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 /* The lower half of a hash with the factor 65599 (libevtx). */
 static uint16_t hash_of(const char *name)
@@ -324,7 +325,7 @@ void evtx_put_data_of(struct evtx_put *put, const char *name, uint16_t index)
     evtx_put_end_element(put);
 }
 
-/* ---- templates --------------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 bool evtx_put_template(struct evtx_put *put, int id)
 {

@@ -4,8 +4,8 @@
 #include "base/span.h"
 
 /*
- * Writes event logs (.evtx), token by token, as Windows does: names and templates stand where they are used first
- * in a chunk, later uses have their offset. The same calls give the same bytes.
+ * Writes event logs (.evtx), token by token, as Windows does: names and templates are at the place
+ * of their first use in a chunk, and later uses have their offset. Equal calls give equal bytes.
  */
 enum {
     EVTX_PUT_FILE_HEADER_BYTES = 4096,
@@ -41,9 +41,9 @@ enum evtx_put_type {
 struct evtx_put {
     uint8_t bytes[EVTX_PUT_FILE_HEADER_BYTES + EVTX_PUT_MAX_CHUNKS * EVTX_PUT_CHUNK_BYTES];
     size_t size;
-    size_t chunk;  /* where the chunk begins that is being written */
-    size_t at;     /* where the next byte goes */
-    size_t record; /* where the record begins that is being written */
+    size_t chunk;  /* offset of the current chunk */
+    size_t at;     /* offset of the next byte */
+    size_t record; /* offset of the current record */
     uint64_t first_id;
     uint64_t last_id;
     const char *names[EVTX_PUT_MAX_NAMES];
@@ -52,7 +52,7 @@ struct evtx_put {
     int templates[EVTX_PUT_MAX_TEMPLATES];
     uint32_t template_offsets[EVTX_PUT_MAX_TEMPLATES];
     size_t template_count;
-    size_t definition; /* where the size of the template stands that is being defined; 0: none is */
+    size_t definition; /* offset of the size of the template that is being defined; 0: none is */
     size_t sizes[EVTX_PUT_MAX_DEPTH];
     size_t attributes[EVTX_PUT_MAX_DEPTH];
     unsigned depth;
@@ -62,7 +62,7 @@ void evtx_put_begin(struct evtx_put *put);
 void evtx_put_chunk(struct evtx_put *put);  /* end the chunk, begin the next */
 void evtx_put_finish(struct evtx_put *put); /* end the chunk and the file */
 
-/* Make the bytes so far what a log has that is still open. More records may follow. */
+/* Make the bytes so far the content of an open log. More records may follow. */
 void evtx_put_pause(struct evtx_put *put);
 
 /* Give all chunks of the finished file their checksums. */

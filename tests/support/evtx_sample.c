@@ -213,8 +213,8 @@ void evtx_sample_plain(struct evtx_put *put, uint64_t id, uint64_t time)
     end(put);
 }
 
-/* The nested XML refers to its own place in the chunk, so it is written where it belongs: the values of the outer
- * template end with it. */
+/* The nested XML refers to its own place in the chunk, so it is written at that place: the values
+ * of the outer template end with it. */
 void evtx_sample_nested(struct evtx_put *put, uint64_t id, uint64_t time)
 {
     begin(put, id, time);

@@ -3,7 +3,7 @@
 
 #include "support/evtx_put.h"
 
-/* Records as providers have Windows write them, for tests. */
+/* Records in the form that Windows writes for providers, for tests. */
 enum evtx_sample_template {
     EVTX_SAMPLE_LOGON = 1,  /* EventData with names */
     EVTX_SAMPLE_USER = 2,   /* UserData */
@@ -13,8 +13,8 @@ enum evtx_sample_template {
 
 #define EVTX_SAMPLE_TIME UINT64_C(134084814000000000) /* 2025-11-24T18:10:00Z */
 
-/* A record of template LOGON with the number ${id}, of the machine ${computer}: TargetUserName is ${user},
- * LogonType 3, Addresses a list of two texts. */
+/* A record of template LOGON with the number ${id}, of the machine ${computer}: TargetUserName is
+ * ${user}, LogonType 3, Addresses a list of two texts. */
 void evtx_sample_logon(
     struct evtx_put *put, uint64_t id, uint64_t time, const char *computer, const char *user);
 
@@ -27,7 +27,7 @@ void evtx_sample_plain(struct evtx_put *put, uint64_t id, uint64_t time);
 /* Its EventData is a value that is binary XML with a template of its own. */
 void evtx_sample_nested(struct evtx_put *put, uint64_t id, uint64_t time);
 
-/* XML without a template, as what is forwarded may have: all is text. */
+/* XML without a template, as in forwarded records: everything is text. */
 void evtx_sample_forwarded(struct evtx_put *put, uint64_t id, uint64_t time);
 
 #endif

@@ -77,7 +77,7 @@ void fake_output_destroy(struct fake_output *fake)
     }
 }
 
-/* ---- the test's side ----------------------------------------------------------------------------- */
+/* ---- the test's side ------------------------------------------------------------------------- */
 
 void fake_output_shut(struct fake_output *fake, const char *route)
 {
@@ -159,7 +159,7 @@ char *fake_output_text(struct fake_output *fake)
     return text;
 }
 
-/* ---- the host's side ----------------------------------------------------------------------------- */
+/* ---- the host's side ------------------------------------------------------------------------- */
 
 /* Every call of the host begins and ends here. */
 static struct fake_output *enter(struct worker *self)

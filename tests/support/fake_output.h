@@ -34,7 +34,8 @@ void fake_output_destroy(struct fake_output *fake); /* NULL is fine */
 /* From now on it answers by ${steps}, which are copied, instead of what is left of its script. */
 void fake_output_script(struct fake_output *fake, const struct fake_step *steps, size_t count);
 
-/* From now on records that are routed to ${route} are blocked, when all goes well otherwise; NULL: none are. */
+/* From now on records that are routed to ${route} are blocked, when all goes well otherwise; NULL:
+ * none are. */
 void fake_output_shut(struct fake_output *fake, const char *route);
 
 struct fake_settings {

@@ -10,7 +10,7 @@
 
 enum { MAX_VALUES = 64, MAX_TEXT = 1024 };
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static size_t gather(const struct json_node *node, const char *path,
     const struct json_node **values, size_t count, size_t max)
@@ -84,7 +84,7 @@ static bool number_of(const struct json_node *value, long double *number)
     return true;
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* Letters that the tests use: ASCII, E acute, Cyrillic Zhe. */
 static void fold(char *text)
@@ -241,7 +241,7 @@ static bool equals(const struct json_node *value, const struct model_literal *li
     return order_of(value, literal) == 0;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static size_t character_size(const char *text)
 {
@@ -471,7 +471,7 @@ bool filter_model_holds(const struct model_node *node, const struct json_node *e
     }
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void write_text(const struct model_literal *literal, unsigned style, struct buf *out)
 {

@@ -27,8 +27,8 @@ struct growing {
 void growing_init(struct growing *growing, const struct etl_options *options);
 void growing_fini(struct growing *growing);
 
-/* Put an event of ${cpu}, ${ticks} after the start, whose id is ${id}; some 100 bytes, 9 to a buffer
- * of 1 KB. */
+/* Put an event of ${cpu}, ${ticks} after the start, whose id is ${id}; some 100 bytes, 9 to a
+ * buffer of 1 KB. */
 void growing_put(struct growing *growing, uint16_t cpu, int64_t ticks, uint16_t id);
 void growing_flush(struct growing *growing);
 void growing_close(struct growing *growing);

@@ -66,7 +66,7 @@ static void require(bool good, const char *what)
     }
 }
 
-/* ---- one request --------------------------------------------------------------------------------- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 static bool receive(socket_t socket, struct buf *into)
 {
@@ -206,7 +206,7 @@ static bool serve(struct http_fake *fake, struct open_socket *open)
     return good;
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static bool is_over(struct http_fake *fake)
 {

@@ -4,8 +4,8 @@
 #include "base/span.h"
 
 /*
- * A web server on loopback, on a thread of its own, that answers as a script says. Several connections,
- * one request at a time. What cannot go on fails the test.
+ * A web server on loopback, on a thread of its own, that answers as a script says. Several
+ * connections, one request at a time. What cannot go on fails the test.
  */
 struct http_fake;
 
@@ -28,8 +28,8 @@ struct http_fake_reply {
     bool close;          /* after the reply, without a word */
 };
 
-/* Take over from the script: ${ret_reply} is {200} before. Texts it points to must live until the next
- * call. On the server's thread. */
+/* Take over from the script: ${ret_reply} is {200} before. Texts it points to must live until the
+ * next call. On the server's thread. */
 typedef void http_fake_handler_fn(
     void *self, const struct http_fake_request *request, struct http_fake_reply *ret_reply);
 
@@ -47,7 +47,8 @@ void http_fake_handle(struct http_fake *fake, http_fake_handler_fn *handler, voi
 /* "http://127.0.0.1:PORT" */
 const char *http_fake_url(const struct http_fake *fake);
 
-/* Whole requests so far, and one of them, there until the end. A request counts before its reply. */
+/* Whole requests so far, and one of them, there until the end. A request counts before its
+ * reply. */
 size_t http_fake_count(struct http_fake *fake);
 const struct http_fake_request *http_fake_request(struct http_fake *fake, size_t index);
 

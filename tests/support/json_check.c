@@ -110,8 +110,8 @@ static bool check_wide(struct checker *c)
 }
 
 /* Does a character begin at ${p} that is invisible, or that changes how others are shown? By their
- * bytes, as shells and terminals know them: DEL, C1, zero width, line and paragraph separators, controls
- * of bidirectional text, the byte order mark. */
+ * bytes, as shells and terminals know them: DEL, C1, zero width, line and paragraph separators,
+ * controls of bidirectional text, the byte order mark. */
 static bool is_unseen(const uint8_t *p, const uint8_t *end)
 {
     size_t left = (size_t)(end - p);

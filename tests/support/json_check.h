@@ -12,14 +12,14 @@ const char *json_check(struct span text, size_t *ret_at);
 
 /*
  * Is ${line} as outputs ship one: one JSON object, a line feed after it and none in it, every \u
- * escape of a surrogate half of a pair, no key twice however it is written, and an escape for each character
- * that is invisible or changes how others are shown (DEL, C1, zero width, separators of lines,
- * controls of bidirectional text).
+ * escape of a surrogate half of a pair, no key twice however it is written, and an escape for each
+ * character that is invisible or changes how others are shown (DEL, C1, zero width, separators of
+ * lines, controls of bidirectional text).
  */
 const char *json_check_line(struct span line, size_t *ret_at);
 
-/* Is ${text} valid UTF-8 for a terminal, without control characters (C0, DEL, C1), and other invisible ones,
- * except line feeds? */
+/* Is ${text} valid UTF-8 for a terminal, without control characters (C0, DEL, C1), and other
+ * invisible ones, except line feeds? */
 const char *json_check_utf8(struct span text, size_t *ret_at);
 
 #endif

@@ -93,7 +93,7 @@ size_t kafka_fake_requests(struct kafka_fake *fake, int api)
     return found;
 }
 
-/* ---- what arrived -------------------------------------------------------------------------------- */
+/* ---- what arrived ---------------------------------------------------------------------------- */
 
 static void add_headers(struct buf *out, const rd_kafka_message_t *message)
 {

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A cluster of Kafka in this process, on loopback: librdkafka's own mock. It knows transactions, but shows readers
- * what was aborted, too. Not in builds without librdkafka (ETWSHIP_KAFKA). */
+/* A cluster of Kafka in this process, on loopback: librdkafka's own mock. It knows transactions,
+ * but shows readers what was aborted, too. Not in builds without librdkafka (ETWSHIP_KAFKA). */
 struct kafka_fake;
 
 /* Numbers of requests (Apache Kafka, protocol guide, API keys) and errors. */

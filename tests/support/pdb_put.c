@@ -19,7 +19,7 @@ static void pad_to(struct buf *out, size_t multiple)
     }
 }
 
-/* ---- the container ------------------------------------------------------------------------------ */
+/* ---- the container --------------------------------------------------------------------------- */
 
 static size_t blocks_of(size_t bytes, uint32_t block_size)
 {
@@ -83,7 +83,7 @@ void pdb_put_msf(struct buf *out, uint32_t block_size, const struct span *stream
     buf_fini(&map);
 }
 
-/* ---- the streams -------------------------------------------------------------------------------- */
+/* ---- the streams ----------------------------------------------------------------------------- */
 
 static void put_info(struct buf *out, const struct pdb_put_options *options)
 {
@@ -161,7 +161,7 @@ void pdb_put(struct buf *out, const struct pdb_put_options *options,
     buf_fini(&dbi);
 }
 
-/* ---- symbols ------------------------------------------------------------------------------------ */
+/* ---- symbols --------------------------------------------------------------------------------- */
 
 void pdb_put_signature(struct buf *symbols)
 {

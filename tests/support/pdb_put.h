@@ -8,8 +8,8 @@
  * Module Information Stream" in the documentation of LLVM.
  */
 
-/* A container of ${count} streams, whose blocks stand in the file in the opposite order. A stream with a
- * NULL pointer does not exist. */
+/* A container of ${count} streams, whose blocks stand in the file in the opposite order. A stream
+ * with a NULL pointer does not exist. */
 void pdb_put_msf(struct buf *out, uint32_t block_size, const struct span *streams, size_t count);
 
 struct pdb_put_module {

@@ -170,7 +170,7 @@ void pe_put(struct buf *out, const struct pe_put_options *options,
     }
 }
 
-/* ---- message tables ---------------------------------------------------------------------------- */
+/* ---- message tables -------------------------------------------------------------------------- */
 
 static void put_message(struct buf *out, const struct pe_put_message *message)
 {

@@ -13,8 +13,8 @@
 
 /* A pipeline between fakes: sources that a test feeds, and scripted outputs. */
 
-/* An event becomes `session:sequence`, the session as its records say in thread_id, and blanks up to
- * kernel_ticks bytes. */
+/* An event becomes `session:sequence`, the session as its records say in thread_id, and blanks up
+ * to kernel_ticks bytes. */
 static inline void put_event(
     struct event_writer *writer, const struct event *event, struct buf *out)
 {
@@ -273,8 +273,8 @@ static inline bool has_line(struct rig *rig, size_t output, const char *line)
     return found;
 }
 
-/* What the gaps that ${output} got say: of ${what} (`output/rejected`), lost by ${loser}, or by none
- * if that is NULL. */
+/* What the gaps that ${output} got say: of ${what} (`output/rejected`), lost by ${loser}, or by
+ * none if that is NULL. */
 static inline uint64_t gap_sum(struct rig *rig, size_t output, const char *what, const char *loser)
 {
     char *text = fake_output_text(rig->fakes[output]);

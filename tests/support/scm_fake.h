@@ -59,8 +59,8 @@ static uint32_t scm_connect(bool creates, void **ret_manager)
     return scm_open("connect", creates ? "creates" : "", ret_manager);
 }
 
-/* Does ${account} have its password from Windows? Virtual and managed accounts; those of machines end
- * like managed ones. */
+/* Does ${account} have its password from Windows? Virtual and managed accounts; those of machines
+ * end like managed ones. */
 static bool scm_looks_after_password(const char *account)
 {
     struct span text = span_text(account);
@@ -69,8 +69,8 @@ static bool scm_looks_after_password(const char *account)
            (text.size && text.data[text.size - 1] == '$');
 }
 
-/* Windows refuses a password for an account that takes none, and none for one that takes an empty one
- * (createservicew and changeserviceconfigw on learn.microsoft.com). */
+/* Windows refuses a password for an account that takes none, and none for one that takes an empty
+ * one (createservicew and changeserviceconfigw on learn.microsoft.com). */
 static bool scm_takes(const struct service_logon *logon)
 {
     return !logon->password == scm_looks_after_password(logon->account);

@@ -17,7 +17,7 @@ static void put(struct writer *w, uint64_t value, unsigned bytes)
     }
 }
 
-/* ---- SIDs -------------------------------------------------------------------------------------- */
+/* ---- SIDs ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *letters;
@@ -88,7 +88,7 @@ size_t sddl_encode_sid(const char *text, uint8_t *out, const char **ret_end)
     return good ? w.size : 0;
 }
 
-/* ---- entries ----------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 struct word {
     const char *letters;
@@ -235,7 +235,7 @@ static bool put_list(struct writer *w, const char **text)
     return true;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void put_at(uint8_t *at, size_t value)
 {

@@ -13,8 +13,8 @@ static inline void service_thread_serve(void *entry_)
     entry->run(entry->self);
 }
 
-/* Run the service on a thread of its own, as Windows does, and ${script} (or NULL) beside it, to the end of
- * both. */
+/* Run the service on a thread of its own, as Windows does, and ${script} (or NULL) beside it, to
+ * the end of both. */
 static inline void service_thread_run(const struct service_entry *entry, void (*script)(void))
 {
     struct error err;

@@ -68,7 +68,7 @@ static bool sync_folder_of(struct sqlite_model_vfs *vfs, const char *path)
     return vfs->disk->ops->sync_folder(vfs->disk, folder, NULL);
 }
 
-/* ---- bytes --------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static int vfs_read(sqlite3_file *base, void *data, int size, sqlite3_int64 offset)
 {
@@ -121,7 +121,7 @@ static int vfs_size(sqlite3_file *base, sqlite3_int64 *ret_size)
     return SQLITE_OK;
 }
 
-/* ---- locks --------------------------------------------------------------------------------------- */
+/* ---- locks ----------------------------------------------------------------------------------- */
 
 static int vfs_unlock(sqlite3_file *base, int level)
 {
@@ -182,7 +182,7 @@ static int vfs_characteristics(sqlite3_file *base)
     return SQLITE_IOCAP_POWERSAFE_OVERWRITE;
 }
 
-/* ---- the log's index ------------------------------------------------------------------------------- */
+/* ---- the log's index ------------------------------------------------------------------------- */
 
 static int shm_map(sqlite3_file *base, int region, int size, int extend, void volatile **ret_region)
 {
@@ -253,7 +253,7 @@ static int shm_unmap(sqlite3_file *base, int remove)
     return SQLITE_OK;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static struct shared *share(struct sqlite_model_vfs *vfs, const char *path)
 {

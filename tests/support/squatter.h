@@ -8,8 +8,8 @@
 
 #include "base/guid.h"
 
-/* An account without rights, of a domain, that has made the object of a session (etw_hold.h) before etwship. It
- * lets all accounts see that, or none. */
+/* An account without rights, of a domain, that has made the object of a session (etw_hold.h) before
+ * etwship. It lets all accounts see that, or none. */
 #define SQUATTER_SID "S-1-5-21-1-2-3-1001"
 
 static inline HANDLE squatter_take(const char *session, bool hides)

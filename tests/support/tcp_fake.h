@@ -3,7 +3,8 @@
 
 #include "base/span.h"
 
-/* A listener on loopback without a thread: connections and bytes wait in the system until a test looks at them. */
+/* A listener on loopback without a thread: connections and bytes wait in the system until a test
+ * looks at them. */
 struct tcp_fake;
 
 struct tcp_fake *tcp_fake_start(void);

@@ -28,7 +28,7 @@ enum {
     PROPERTY_PARAM_FIXED_COUNT = 0x20,
 };
 
-/* ---- properties --------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 struct property {
     const struct schema_field *field;
@@ -208,7 +208,7 @@ static struct shape shape_of(const struct event_schema *schema, const struct pro
     return shape;
 }
 
-/* ---- texts -------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* ${text} and ${more} after the structure that begins at ${start}: its offset goes to ${slot}. */
 static void put_text(struct buf *out, size_t start, size_t slot, struct span text, const char *more)
@@ -278,7 +278,7 @@ static void put_names(struct buf *out, size_t start, const struct event_schema *
     }
 }
 
-/* ---- the structures ------------------------------------------------------------------------------ */
+/* ---- the structures -------------------------------------------------------------------------- */
 
 static uint32_t decoding_source(enum schema_kind kind)
 {

@@ -12,9 +12,10 @@
  */
 /*
  * Texts of message tables end with a space, and TDH leaves it there: behind messages, the texts of
- * maps, and names that a manifest gives a message. So tracerpt shows the opcodes `Info ` and `Start `
- * of winmeta.xml, but tasks without a message as they are. A schema does not say which of its names
- * are messages: levels and opcodes are taken for such, and what holds a blank can be nothing else.
+ * maps, and names that a manifest gives a message. So tracerpt shows the opcodes `Info ` and `Start
+ * ` of winmeta.xml, but tasks without a message as they are. A schema does not say which of its
+ * names are messages: levels and opcodes are taken for such, and what holds a blank can be nothing
+ * else.
  */
 enum tei_spaces { TEI_SPACES_NONE, TEI_SPACES_WINDOWS, TEI_SPACES_ALL };
 
@@ -28,8 +29,8 @@ struct tei_options {
  * Append a TRACE_EVENT_INFO. What differs from the schema, because TDH says it so: hex numbers of
  * MOF classes are plain ones with a hex out type, their fixed texts are arrays of characters, what
  * newer systems append to them is left out, an array that takes the rest of its payload is 192
- * properties `Name1` to `Name192` (StackWalk), and an array that counts itself (TraceLogging) is two,
- * `Name.Count` and `Name`.
+ * properties `Name1` to `Name192` (StackWalk), and an array that counts itself (TraceLogging) is
+ * two, `Name.Count` and `Name`.
  */
 void tei_put_event(
     struct buf *out, const struct event_schema *schema, const struct tei_options *options);

@@ -9,8 +9,9 @@
 #include "platform/plat_winhttp.h"
 
 /*
- * A WinHTTP that says what a test wants. Texts are ASCII here; what is handed out is on the heap, and
- * winhttp_fake_check sees that all of it was freed. It can hang in the search for a script, until it is released.
+ * A WinHTTP that says what a test wants. Texts are ASCII here; what is handed out is on the heap,
+ * and winhttp_fake_check sees that all of it was freed. It can hang in the search for a script,
+ * until it is released.
  */
 struct winhttp_fake {
     const char *machine, *machine_bypass; /* NULL: `no proxy` */

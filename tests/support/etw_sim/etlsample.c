@@ -56,7 +56,7 @@ static const struct {
 #undef KERNEL_NAME
 };
 
-/* ---- selection ------------------------------------------------------------------------------------ */
+/* ---- selection ------------------------------------------------------------------------------- */
 
 static bool is_selected_by(const struct event_schema *schema, const char *selector)
 {
@@ -89,7 +89,7 @@ static void select_event(void *self, const struct event_schema *schema)
     }
 }
 
-/* ---- records -------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static int group_of(const struct event_schema *schema)
 {
@@ -200,7 +200,7 @@ static bool run(const struct settings *settings, struct error *err)
     return ok;
 }
 
-/* ---- command line --------------------------------------------------------------------------------- */
+/* ---- command line ---------------------------------------------------------------------------- */
 
 static void take_pids(struct settings *settings, const char *text)
 {

@@ -76,19 +76,20 @@ void etw_sim_destroy(struct etw_sim *sim);
 /* The table of its functions, as etw_api_use() takes it. */
 const struct etw_api *etw_sim_api(struct etw_sim *sim);
 
-/* The world that etw_sim_create made and etw_sim_destroy has not ended, or NULL: for the functions. */
+/* The world that etw_sim_create made and etw_sim_destroy has not ended, or NULL: for the
+ * functions. */
 struct etw_sim *etw_sim_world(void);
 
-/* Every function calls ${make} first, which makes a world where there is none and returns when it is
- * whole; NULL: none is made. Before any of them is called. */
+/* Every function calls ${make} first, which makes a world where there is none and returns when it
+ * is whole; NULL: none is made. Before any of them is called. */
 void etw_sim_on_demand(void (*make)(void));
 
-/* ---- faults -------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 /*
- * From the ${nth} call on (1: the next), ${times} calls (0: all further ones) of ${function} ("StartTraceW")
- * do nothing and answer ${code}; functions that return a handle fail with it as the last error.
- * False if there is no such function.
+ * From the ${nth} call on (1: the next), ${times} calls (0: all further ones) of ${function}
+ * ("StartTraceW") do nothing and answer ${code}; functions that return a handle fail with it as the
+ * last error. False if there is no such function.
  */
 bool etw_sim_fail(
     struct etw_sim *sim, const char *function, uint32_t nth, uint32_t times, uint32_t code);
@@ -103,7 +104,7 @@ bool etw_sim_remove(struct etw_sim *sim, const char *function);
 /* How often ${function} was called. */
 uint32_t etw_sim_calls(struct etw_sim *sim, const char *function);
 
-/* ---- time ---------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 /* Move a manual clock on by ${ms}; flush timers, capture state timers and replays that fall due run
  * on this thread, in the order of their times. */
@@ -126,7 +127,7 @@ bool etw_sim_await_consumers(
  * processor: writers soon find no free buffer. */
 void etw_sim_hold_logger(struct etw_sim *sim, bool held);
 
-/* ---- processes and providers --------------------------------------------------------------------- */
+/* ---- processes and providers ----------------------------------------------------------------- */
 
 struct etw_sim_process {
     uint32_t pid;
@@ -266,7 +267,7 @@ struct etw_sim_provider_state {
 void etw_sim_provider_get(
     struct etw_sim_provider *provider, struct etw_sim_provider_state *ret_state);
 
-/* ---- sessions ------------------------------------------------------------------------------------ */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 /* A session of another program that runs already. */
 struct etw_sim_session_options {
@@ -333,8 +334,8 @@ uint32_t etw_sim_session_count(struct etw_sim *sim);
 /* Is one of this name running? */
 bool etw_sim_session_runs(struct etw_sim *sim, const char *name);
 
-/* How long calls of EnableTraceEx2 have waited for providers that never answer, all together. This wait is
- * counted; no time passes. */
+/* How long calls of EnableTraceEx2 have waited for providers that never answer, all together. This
+ * wait is counted; no time passes. */
 uint64_t etw_sim_waited_ms(struct etw_sim *sim);
 
 /* What session ${name} has asked of ${provider}. */
@@ -372,7 +373,7 @@ void etw_sim_skip_numbers(struct etw_sim *sim, const char *name, uint32_t count)
 /* The next ${buffers} that the file of ${name} is to take cannot be written (LogBuffersLost). */
 void etw_sim_fail_disk(struct etw_sim *sim, const char *name, uint32_t buffers);
 
-/* ---- replay -------------------------------------------------------------------------------------- */
+/* ---- replay ---------------------------------------------------------------------------------- */
 
 struct etw_sim_replay {
     const char *path;     /* of an .etl file */
@@ -387,8 +388,9 @@ struct etw_sim_replay {
 bool etw_sim_replay(struct etw_sim *sim, const struct etw_sim_replay *replay, uint64_t *ret_records,
     struct error *err);
 
-/* As etw_sim_replay, whenever a session has enabled ${replay}->provider (zero: a system session runs), as
- * time goes on; begins anew with the first enablement after there was none. per_second 0: 1000. */
+/* As etw_sim_replay, whenever a session has enabled ${replay}->provider (zero: a system session
+ * runs), as time goes on; begins anew with the first enablement after there was none. per_second 0:
+ * 1000. */
 bool etw_sim_source_add(
     struct etw_sim *sim, const struct etw_sim_replay *replay, struct error *err);
 

@@ -103,7 +103,7 @@ static inline uint32_t rig_enable_with(struct etw_sim *sim, uint64_t session,
     return etw_sim_api(sim)->EnableTraceEx2(session, guid, ETW_PROVIDER_ENABLE, 5, 0, 0, 0, &p);
 }
 
-/* ---- consumer --------------------------------------------------------------------------------- */
+/* ---- consumer -------------------------------------------------------------------------------- */
 
 struct rig_event {
     struct etw_event_header header;

@@ -1,5 +1,6 @@
 /* EventAccessControl, EventAccessQuery, EventAccessRemove (evntcons.h): a self-relative security
- * descriptor per GUID: LocalSystem, Administrators and Performance Log Users, and what was added. */
+ * descriptor per GUID, with LocalSystem, Administrators and Performance Log Users, and the entries
+ * that were added. */
 #include <stdlib.h>
 
 #include "support/etl_put.h"

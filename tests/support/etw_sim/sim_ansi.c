@@ -1,4 +1,4 @@
-/* The functions that other functions do: the A variants (whose names are taken as UTF-8, and whose
+/* Functions that call other functions: the A variants (whose names count as UTF-8, and whose
  * properties hold narrow names), and the short forms of ControlTrace. */
 #include <stdlib.h>
 

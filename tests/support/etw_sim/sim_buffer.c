@@ -1,9 +1,10 @@
 /*
- * A session's buffers. One per processor is being filled; a full one waits in `full` for the
- * logger, which writes it to the file and queues it for consumers. So far it takes one of the
- * session's buffers: with none free, events are lost. Queued, it lies in the consumer's memory, or
- * in the playback file if there is no consumer or it has enough in hand; with no room there either
- * the buffer is lost, and writers are refused until somebody reads (about-event-tracing).
+ * A session's buffers. One per processor is being filled. A full one waits in `full` for the
+ * logger, which writes it to the file and queues it for consumers. Until then it is one of the
+ * session's buffers: with none free, events are lost. When queued, it lies in the consumer's
+ * memory, or in the playback file if there is no consumer or the consumer has enough. With no room
+ * there either, the buffer is lost, and writers are refused until a consumer reads
+ * (about-event-tracing).
  *
  * Sessions in buffering mode keep all in `full`, and reuse the oldest.
  */
@@ -176,7 +177,7 @@ void sim_buffer_header(const struct sim_session *s, struct sim_chunk *chunk)
     memset(h + chunk->used, 0xff, s->buffer_bytes - chunk->used);
 }
 
-/* ---- the logger ------------------------------------------------------------------------------- */
+/* ---- the logger ------------------------------------------------------------------------------ */
 
 static void lose_queued(struct sim_session *s, struct sim_chunk *chunk)
 {
@@ -259,7 +260,7 @@ void sim_buffer_flush(struct sim_session *s, bool drain)
     sim_buffer_log(s, drain);
 }
 
-/* ---- consumers -------------------------------------------------------------------------------- */
+/* ---- consumers ------------------------------------------------------------------------------- */
 
 static void unlink_chunk(struct sim_chunks *list, struct sim_chunk *chunk)
 {

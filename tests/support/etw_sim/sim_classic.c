@@ -1,5 +1,6 @@
-/* Classic providers: RegisterTraceGuids, TraceEvent, TraceEventInstance (evntrace.h). A trace handle
- * that a provider gets holds the session's id, its level (bits 16 to 23) and flags (32 to 63). */
+/* Classic providers: RegisterTraceGuids, TraceEvent, TraceEventInstance (evntrace.h). A trace
+ * handle that a provider gets holds the session's id, its level (bits 16 to 23) and flags (32 to
+ * 63). */
 #include <stdlib.h>
 
 #include "support/etl_encode.h"
@@ -45,7 +46,7 @@ uint32_t sim_classic_write(
     return write(sim, s, &w);
 }
 
-/* ---- registering ------------------------------------------------------------------------------ */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 static uint32_t take_classes(
     struct sim_registration *wanted, uint32_t count, struct etw_guid_registration *guids)
@@ -165,7 +166,7 @@ uint32_t etw_sim_GetTraceEnableFlags(uint64_t session)
     return (uint32_t)(session >> 32);
 }
 
-/* ---- TraceEvent ------------------------------------------------------------------------------- */
+/* ---- TraceEvent ------------------------------------------------------------------------------ */
 
 /* The payload after a header of ${header} bytes: in place, or MOF_FIELDs that point to it. */
 static uint32_t take_payload(struct etw_sim *sim, const void *event, size_t header, size_t size,

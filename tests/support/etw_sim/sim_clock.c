@@ -55,7 +55,7 @@ uint64_t sim_clock_stamp(struct etw_sim *sim)
     return sim_clock_ticks(sim);
 }
 
-/* ---- what falls due --------------------------------------------------------------------------- */
+/* ---- timers ---------------------------------------------------------------------------------- */
 
 static void sooner(uint64_t *due, uint64_t other)
 {

@@ -1,8 +1,8 @@
 /*
  * OpenTrace, ProcessTrace, CloseTrace (evntrace.h). A consumer is connected to its session while
  * ProcessTrace runs: `unread` is its place in the session's queue, and every buffer from there on
- * counts it among its readers. Buffers are read without the lock: a queued one is never changed, and one with
- * readers is never freed.
+ * counts it among its readers. Buffers are read without the lock: a queued one is never changed,
+ * and one with readers is never freed.
  */
 #include "support/etw_sim/sim_remote.h"
 
@@ -48,7 +48,7 @@ void sim_consumer_free_all(struct etw_sim *sim)
     }
 }
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static struct sim_trace *make(struct etw_sim *sim, enum sim_trace_kind kind)
 {
@@ -203,7 +203,7 @@ uint64_t sim_consumer_open_away(struct etw_sim *sim, const etw_char *name,
     return handle;
 }
 
-/* ---- real time -------------------------------------------------------------------------------- */
+/* ---- real time ------------------------------------------------------------------------------- */
 
 void sim_consumer_queued(struct sim_session *s, struct sim_chunk *chunk)
 {
@@ -240,7 +240,7 @@ static void disconnect(struct sim_session *s, struct sim_trace *t)
     }
 }
 
-/* What there is to read now, as a consumer that closes leaves the rest. */
+/* The buffers to read now; a consumer that closes leaves the rest. */
 static size_t take_batch(struct sim_trace *t, struct sim_chunk **ret_chunks)
 {
     size_t count = 0;
@@ -257,7 +257,7 @@ static size_t take_batch(struct sim_trace *t, struct sim_chunk **ret_chunks)
     return count;
 }
 
-/* Hand ${chunks} over; false if there is to be no more. The lock is held, and let go meanwhile. */
+/* Hand ${chunks} over; false if no more may follow. The lock is held, and released meanwhile. */
 static bool hand_over(
     struct etw_sim *sim, struct sim_trace *t, struct sim_chunk *const *chunks, size_t count)
 {
@@ -399,7 +399,7 @@ uint32_t etw_sim_CloseTrace(uint64_t handle)
     return sim_world_leave(sim, ETW_ERROR_CTX_CLOSE_PENDING);
 }
 
-/* ---- SetTraceCallback ------------------------------------------------------------------------- */
+/* ---- SetTraceCallback ------------------------------------------------------------------------ */
 
 static struct sim_trace_callback **callback_of(struct etw_sim *sim, const struct guid *guid)
 {
@@ -450,7 +450,7 @@ uint32_t etw_sim_RemoveTraceCallback(const struct guid *guid)
     return sim_world_leave(sim, 0);
 }
 
-/* ---- for tests -------------------------------------------------------------------------------- */
+/* ---- for tests ------------------------------------------------------------------------------- */
 
 uint32_t etw_sim_open_traces(struct etw_sim *sim)
 {

@@ -10,8 +10,8 @@
 enum sim_trace_kind { SIM_TRACE_LIVE, SIM_TRACE_RAW, SIM_TRACE_FILE };
 
 /*
- * Buffers for a consumer in another program, in place of callbacks: false where there is to be no
- * more. ${ret_taken}: they have left this one. Without the lock.
+ * Buffers for a consumer in another program, in place of callbacks: false if no more may follow.
+ * ${ret_taken}: they have left this program. Called without the lock.
  */
 struct sim_trace;
 struct sim_away {
@@ -23,7 +23,7 @@ struct sim_away {
 
 enum { SIM_MAX_BATCH = 64, SIM_MAX_HANDLES = 64 };
 
-/* What OpenTrace makes. */
+/* The object that OpenTrace makes. */
 struct sim_trace {
     struct sim_trace *next;        /* of the world */
     struct sim_trace *next_reader; /* of the session */
@@ -55,8 +55,8 @@ struct sim_trace_callback {
     void (*callback)(struct etw_event_trace *event);
 };
 
-/* OpenTrace for a consumer in another program: a handle for ProcessTrace and CloseTrace, and what
- * there is to know of the session; or 0 with ${ret_code}. */
+/* OpenTrace for a consumer in another program: a handle for ProcessTrace and CloseTrace, and the
+ * session's logfile data; or 0 with ${ret_code}. */
 uint64_t sim_consumer_open_away(struct etw_sim *sim, const etw_char *name,
     const struct sim_away *away, void (*tell)(void *self, const struct sim_session *s), void *self,
     uint32_t *ret_code);
@@ -68,15 +68,15 @@ void sim_deliver_header(struct sim_trace *t);
 
 /*
  * All events of ${chunks} by their times, each buffer's callback after its last event. False if a
- * callback asked to stop. ${ret_late} grows by what was given after CloseTrace.
+ * callback asked to stop. ${ret_late} grows by the buffers given after CloseTrace.
  */
 bool sim_deliver_batch(
     struct sim_trace *t, struct sim_chunk *const *chunks, size_t count, uint64_t *ret_late);
 
-/* One record to the callback of ${t}, unless it is older or newer than ProcessTrace was told. */
+/* Give one record to the callback of ${t}, unless it is outside the times of ProcessTrace. */
 void sim_deliver_record(struct sim_trace *t, const struct event_record *record, uint16_t logger_id);
 
-/* What OpenTrace tells. */
+/* The values that OpenTrace returns. */
 void sim_deliver_fill_header(const struct sim_session *s, struct etw_logfile_header *header);
 void sim_deliver_fill_info(const struct sim_session *s, struct trace_info *info);
 

@@ -44,7 +44,8 @@ static uint32_t flush(struct sim_session *s)
     return 0;
 }
 
-/* "Convert a file-mode trace to Real-time trace" (evntrace.h): what is in buffers belongs to the file. */
+/* "Convert a file-mode trace to Real-time trace" (evntrace.h): what is in buffers belongs to the
+ * file. */
 static void convert(struct sim_session *s)
 {
     const uint32_t file_modes = ETW_MODE_SEQUENTIAL | ETW_MODE_CIRCULAR | ETW_MODE_APPEND |
@@ -83,7 +84,7 @@ static uint32_t act(
     }
 }
 
-/* The file name of an UPDATE, whatever Wnode.Flags says. */
+/* The file name of an UPDATE, whatever value Wnode.Flags has. */
 static uint32_t find_file(struct etw_properties *p, const etw_char **ret_file)
 {
     struct etw_wnode wnode = p->wnode;
@@ -146,8 +147,8 @@ uint32_t etw_sim_ControlTraceW(
                : code;
 }
 
-/* Only what there is room for; ERROR_MORE_DATA and the full number if that is not all. Room for more
- * sessions than there can be is refused (queryalltraces). */
+/* As many as there is room for; ERROR_MORE_DATA and the full number if that is not all. Room for
+ * more sessions than there can be is refused (queryalltraces). */
 static uint32_t query_all(
     struct etw_sim *sim, struct etw_properties **list, uint32_t capacity, uint32_t *ret_count)
 {

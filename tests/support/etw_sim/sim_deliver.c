@@ -1,7 +1,7 @@
 /*
- * Buffers to callbacks. The records of all buffers at hand are merged by their times, ties by the
- * buffers' order; a buffer's callback comes after its last event. What is told of losses comes
- * before the events of the buffer that it concerns (rt-lostevent).
+ * Buffers to callbacks. The records of all available buffers are merged by their times, ties by the
+ * buffers' order; a buffer's callback comes after its last event. Losses are reported before the
+ * events of the buffer that they concern (rt-lostevent).
  */
 #include "input/record/etl_format.h"
 #include "input/record/etl_record.h"
@@ -52,7 +52,7 @@ void sim_deliver_fill_header(const struct sim_session *s, struct etw_logfile_hea
         .buffers_lost = s->real_time_buffers_lost};
 }
 
-/* ---- one record ------------------------------------------------------------------------------- */
+/* ---- one record ------------------------------------------------------------------------------ */
 
 /* EVENT_EXTENDED_ITEM_INSTANCE. */
 struct instance_item {
@@ -176,8 +176,8 @@ void sim_deliver_record(struct sim_trace *t, const struct event_record *r, uint1
     if ((int64_t)r->time < t->start || (int64_t)r->time > t->end) {
         return;
     }
-    /* Which fields of a message are there only its own header says: what Windows puts for others is
-     * not documented, so consumers get what is the easiest to take for a value. */
+    /* Only a message's own header says which fields it has. Windows' values for the others are not
+     * documented, so consumers get those that are most easily mistaken for a value. */
     bool is_message = r->kind == RECORD_MESSAGE;
     uint32_t no_id = is_message ? 0 : UINT32_MAX;
     struct guid provider = r->provider;
@@ -260,7 +260,7 @@ void sim_deliver_header(struct sim_trace *t)
     buf_fini(&bytes);
 }
 
-/* ---- buffers ---------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 struct cursor {
     struct sim_chunk *chunk;

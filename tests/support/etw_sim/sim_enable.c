@@ -1,6 +1,6 @@
 /*
- * EnableTraceEx2. An enablement belongs to a GUID, whether anybody has registered it or not; a
- * second ENABLE of the same session replaces it, filters and all. A manifest provider serves eight
+ * EnableTraceEx2. An enablement belongs to a GUID, whether a process has registered it or not; a
+ * second ENABLE of that session replaces it, with its filters. A manifest provider serves eight
  * sessions, a classic one the last that enabled it (enabletraceex2).
  */
 #include <stdlib.h>
@@ -197,7 +197,7 @@ static uint32_t wait_for_answers(
     return ETW_ERROR_TIMEOUT;
 }
 
-/* What the three forms come to. */
+/* The common code of the three forms. */
 static uint32_t enable_trace(enum sim_call call, uint64_t session, const struct guid *provider,
     uint32_t control, uint8_t level, uint64_t any, uint64_t all, uint32_t timeout_ms,
     const struct etw_enable_parameters *parameters)

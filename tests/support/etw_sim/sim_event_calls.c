@@ -14,9 +14,9 @@ enum {
 static _Thread_local struct guid thread_activity;
 
 /*
- * The bytes of ${r}'s descriptors. What their types say counts once the provider has said so
- * (EventSetInformation); before, everything is payload. Traits of the registration win over those of a
- * descriptor (event_data_descriptor). Another time is not taken over.
+ * The bytes of ${r}'s descriptors. Their types count once the provider has said so
+ * (EventSetInformation); before that, everything is payload. Traits of the registration win over
+ * those of a descriptor (event_data_descriptor). A time stamp in a descriptor is ignored.
  */
 static uint32_t gather(struct etw_sim *sim, const struct sim_registration *r,
     struct etw_sim_event *event, uint32_t count, const struct etw_data *data)

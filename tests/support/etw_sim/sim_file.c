@@ -55,7 +55,7 @@ static bool is_used(const struct sim_session *s, const char *path)
     return false;
 }
 
-/* Appending wants the same buffer size and number of processors. */
+/* Appending requires equal buffer sizes and processor counts. */
 static uint32_t check_append(const struct sim_session *s, const char *path, uint64_t *ret_size)
 {
     struct etl_handles handles = {0};
@@ -135,7 +135,7 @@ static uint32_t begin(const struct sim_session *s, struct sim_file *f)
     return ok ? 0 : ETW_ERROR_DISK_FULL;
 }
 
-/* Complete the header, give preallocated space back. */
+/* Complete the header, and release preallocated space. */
 static void finish(const struct sim_session *s, struct sim_file *f)
 {
     uint64_t end = 0;
@@ -193,7 +193,7 @@ void sim_file_close(struct sim_session *s)
     }
 }
 
-/* ---- buffers ---------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 static bool put_records(struct etl_writer *writer, const struct sim_chunk *chunk)
 {

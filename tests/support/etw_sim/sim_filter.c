@@ -14,7 +14,7 @@ static struct span data_of(const struct etw_filter *f)
     return span_make((const void *)(uintptr_t)f->data, f->size);
 }
 
-/* ---- checks ----------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static bool ids_are_good(struct span d)
 {
@@ -90,7 +90,7 @@ uint32_t sim_filter_check(const struct etw_enable_parameters *p)
     return 0;
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static bool level_passes(uint8_t limit, uint8_t level)
 {
@@ -121,9 +121,9 @@ static bool has_id(struct span d, uint16_t id)
 }
 
 /*
- * Is the event one that a filter with these keywords and that level is for? The documents do not say
- * that 0 stands for all keywords here, as it does in EnableTraceEx2. So it is for no event that has
- * one.
+ * True if a filter with these keywords and that level applies to the event. The documents do not
+ * say that 0 stands for all keywords here, as it does in EnableTraceEx2. So such a filter applies
+ * to no event with a keyword.
  */
 static bool is_for(const struct sim_item *item, struct span d)
 {
@@ -161,7 +161,7 @@ static bool has_name(struct span d, const struct sim_item *item)
     return false;
 }
 
-/* A filter by names leaves events alone that it is not for. */
+/* A filter by names passes events to which it does not apply. */
 static bool names_pass(struct span d, const struct sim_item *item)
 {
     return !item->tracelogging || !is_for(item, d) || has_name(d, item) == (d.data[17] != 0);

@@ -6,7 +6,7 @@
 
 enum { ANSWER_MAX = 4 << 20, ERROR_NOT_ENOUGH_ROOM = ETW_ERROR_INSUFFICIENT_BUFFER };
 
-/* Which classes want a system session. */
+/* The classes that need a system session. */
 static bool is_kernel_class(uint32_t info_class)
 {
     return info_class == ETW_INFO_STACK_TRACING || info_class == ETW_INFO_SYSTEM_ENABLE_FLAGS ||
@@ -85,7 +85,7 @@ static uint32_t set_session(struct sim_session *s, uint32_t info_class, struct s
     }
 }
 
-/* What can be sampled: the timer, and counters of the processor. */
+/* The sources of samples: the timer, and counters of the processor. */
 static const struct {
     uint32_t source;
     const char *name;
@@ -95,7 +95,7 @@ static const struct {
     {2, "TotalIssues", 4096, 2147483647}, {11, "CacheMisses", 4096, 2147483647},
     {19, "TotalCycles", 4096, 2147483647}};
 
-/* SIM_PROFILE_SOURCES: there is none of this number. */
+/* SIM_PROFILE_SOURCES: no source has this number. */
 static size_t find_source(uint32_t source)
 {
     size_t i = 0;
@@ -175,7 +175,7 @@ uint32_t etw_sim_TraceSetInformation(
     return sim_world_leave(sim, set_session(s, info_class, input));
 }
 
-/* ---- queries ---------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 /* PROFILE_SOURCE_INFO: u32 NextEntryOffset, Source, MinInterval, MaxInterval, u64, description. */
 static void put_sources(struct buf *out)
@@ -272,13 +272,13 @@ static uint32_t query(
     case ETW_INFO_MAX_PMC_COUNTERS:
         etl_put_u32(out, SIM_PROFILE_SOURCES);
         return 0;
-    default: /* the others are sessions' */
+    default: /* the other classes belong to sessions */
         return session ? query_session(sim_session_by_handle(sim, session), info_class, out)
                        : ETW_ERROR_INVALID_PARAMETER;
     }
 }
 
-/* Copy what was put together to the caller; size first if it does not fit. */
+/* Copy the collected bytes to the caller, or only the size if they do not fit. */
 static uint32_t answer(
     struct buf *from, uint32_t code, void *to, uint32_t bytes, uint32_t *ret_bytes)
 {
@@ -321,7 +321,7 @@ uint32_t etw_sim_TraceQueryInformation(
     return sim_world_leave(sim, code);
 }
 
-/* ---- EnumerateTraceGuidsEx -------------------------------------------------------------------- */
+/* ---- EnumerateTraceGuidsEx ------------------------------------------------------------------- */
 
 static void put_guids(const struct etw_sim *sim, uint32_t info_class, uint32_t pid, struct buf *out)
 {

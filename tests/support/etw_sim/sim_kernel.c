@@ -15,7 +15,7 @@ struct row {
     uint32_t masks[3];
 };
 
-/* The first row that holds a hook counts. */
+/* The first row with a hook counts. */
 static const struct row rows[] = {
     {0x00, 0, 255, {0xffffffff}},
     {0x18, 0, 255, {0xffffffff}},
@@ -117,7 +117,7 @@ bool sim_kernel_any_session(const struct etw_sim *sim)
     return false;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct writer {
     const struct etw_sim_kernel_event *event;
@@ -250,7 +250,7 @@ void sim_kernel_add_stack_hook(struct sim_session *s, uint16_t hook_id)
     }
 }
 
-/* ---- system providers ------------------------------------------------------------------------- */
+/* ---- system providers ------------------------------------------------------------------------ */
 
 struct system_provider {
     struct guid guid;

@@ -5,8 +5,8 @@
 #include "base/error.h"
 
 /*
- * Messages between processes of one computer, over TCP, which Linux and Wine have in common: each is
- * its size in 32 bits, then its bytes. Any process may connect to the port: for tests only.
+ * Messages between processes of one computer, over TCP, which Linux and Wine have in common: each
+ * is its size in 32 bits, then its bytes. Any process may connect to the port: for tests only.
  */
 struct sim_link;
 
@@ -16,12 +16,12 @@ enum { SIM_LINK_MAX_BYTES = 32 * 1024 * 1024 };
 struct sim_link *sim_link_connect(uint16_t port, struct error *err);
 void sim_link_close(struct sim_link *link); /* NULL is fine */
 
-/* Whole messages, or false: the other side is gone. Any thread may send; one receives, into a buffer
- * that is emptied first. */
+/* Whole messages, or false: the other side is gone. Any thread may send; one receives, into a
+ * buffer that is emptied first. */
 bool sim_link_send(struct sim_link *link, struct span message);
 bool sim_link_receive(struct sim_link *link, struct buf *message);
 
-/* Sending and receiving fail, now and from now on. Any thread. */
+/* From now on sending and receiving fail. Any thread. */
 void sim_link_shut(struct sim_link *link);
 
 struct sim_listener;

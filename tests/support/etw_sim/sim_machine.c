@@ -1,11 +1,12 @@
 /*
- * A server that owns the world, rather than memory that processes share or a file that they write:
- * the world is full of pointers, locks and threads, its providers go on writing while no program
- * runs, and a program that is killed must leave nothing half done. The system closes its connections
- * for it; what belonged to them ends, as Windows ends what belonged to a process, and all else stays.
+ * A server owns the world, instead of memory that processes share or a file that they write. The
+ * world is full of pointers, locks and threads; its providers continue to write while no program
+ * runs; and a killed program must leave nothing half done. The system closes that program's
+ * connections. Objects of a connection end with it, as Windows ends a process's objects, and
+ * everything else stays.
  *
- * One thread accepts; each connection has one that does its calls, one after the other, by the
- * functions that any program calls.
+ * One thread accepts. Each connection has a thread that makes its calls, one after the other, by
+ * the functions that any program calls.
  */
 #include <stdlib.h>
 
@@ -18,11 +19,11 @@ struct sim_machine {
     struct sim_listener *listener;
     struct plat_thread *thread;
     struct plat_mutex lock;
-    struct sim_visitor *visitors; /* also those that have gone: until the next one comes */
+    struct sim_visitor *visitors; /* with those that have gone, until the next one comes */
     bool ending;
 };
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static uint32_t hello(struct sim_visitor *v)
 {
@@ -52,7 +53,8 @@ static struct etw_properties *take_properties(struct sim_visitor *v)
     if (block.size < ETW_PROPERTIES_V1_BYTES || block.size > MOST_BYTES) {
         return NULL;
     }
-    /* Never less than the structure of this version; a caller with a smaller one does not read its end. */
+    /* Never less than the structure of this version; a caller with a smaller one does not read its
+     * end. */
     struct etw_properties *p = calloc(1, block.size + sizeof(*p));
     if (p) {
         memcpy(p, block.data, block.size);
@@ -217,7 +219,7 @@ static uint32_t set(struct sim_visitor *v)
         session, info_class, (void *)(uintptr_t)data.data, (uint32_t)data.size);
 }
 
-/* ---- holds ------------------------------------------------------------------------------------ */
+/* ---- holds ----------------------------------------------------------------------------------- */
 
 static bool is_held(const struct sim_machine *m, const struct guid *name)
 {
@@ -250,7 +252,7 @@ static uint32_t held(struct sim_visitor *v)
     return 0;
 }
 
-/* ---- connections ------------------------------------------------------------------------------ */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static uint32_t (*const calls[])(struct sim_visitor *v) = {
     [SIM_WIRE_HELLO] = hello,
@@ -322,7 +324,7 @@ static void free_visitor(struct sim_visitor *v)
     free(v);
 }
 
-/* The first of those that have gone, out of the list; NULL: there is none. */
+/* Take the first of those that have gone out of the list; NULL: there is none. */
 static struct sim_visitor *take_gone(struct sim_machine *m)
 {
     plat_mutex_lock(&m->lock);

@@ -23,8 +23,8 @@ struct sim_visitor {
 /* sim_machine_trace.c: a consumer, until the program closes its connection. */
 void sim_machine_trace(struct sim_visitor *v);
 
-/* sim_machine_provider.c: a provider, until the program unregisters it or closes its connection; and
- * calls of providers, which answer a code. */
+/* sim_machine_provider.c: a provider, until the program unregisters it or closes its connection;
+ * and calls of providers, which answer a code. */
 void sim_machine_provider(struct sim_visitor *v);
 uint32_t sim_machine_write(struct sim_visitor *v);
 uint32_t sim_machine_write_string(struct sim_visitor *v);
@@ -33,13 +33,13 @@ uint32_t sim_machine_set_provider(struct sim_visitor *v);
 uint32_t sim_machine_trace_event(struct sim_visitor *v);
 uint32_t sim_machine_trace_message(struct sim_visitor *v);
 
-/* From here on this thread waits ${timeout_ms} for each provider that is told of something; 0: a moment, since
- * Windows tells them at once, though it waits for no answer. Until the end, which says whether one did not
- * answer. Otherwise it waits for ever. */
+/* From here on this thread waits ${timeout_ms} for each provider that it notifies; 0: a moment,
+ * because Windows notifies at once, although it waits for no answer. This lasts until the end call,
+ * which says whether one did not answer. Otherwise it waits for ever. */
 void sim_machine_wait_begin(uint32_t timeout_ms);
 bool sim_machine_wait_end(void);
 
-/* Send ${code} and what is in v->answer after it. */
+/* Send ${code}, and v->answer after it. */
 bool sim_machine_answer(struct sim_visitor *v, uint32_t code);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Providers in other programs. A registration lasts as long as its connection; a callback is a message
- * that is waited for, so that EnableTraceEx2 returns when providers know, wherever they are; but not
- * longer than it was told to wait. What is told while the registration is being made is not waited for: the
- * program hears it before the answer.
+ * Providers in other programs. A registration lasts as long as its connection. A callback is a
+ * message that the machine waits for, but not longer than the call's timeout, so that
+ * EnableTraceEx2 returns when providers know, wherever they are. It does not wait for notices
+ * during the registration: the program gets these before the answer.
  */
 #include <stdlib.h>
 
@@ -16,13 +16,13 @@ struct provider {
     struct plat_cond changed;
     bool listening; /* a thread reads the answers of the program */
     bool gone;
-    uint64_t number; /* of what was told last */
-    uint64_t told;   /* of what the program has heard last */
+    uint64_t number; /* number of the last notice */
+    uint64_t told;   /* number of the last notice that the program has received */
 };
 
-/* ---- callbacks -------------------------------------------------------------------------------- */
+/* ---- callbacks ------------------------------------------------------------------------------- */
 
-/* Begin a message of what is told; its number is ${ret_number}. */
+/* Begin the message of a notice; its number is ${ret_number}. */
 static void begin(struct provider *p, struct buf *message, uint64_t *ret_number)
 {
     plat_mutex_lock(&p->lock);
@@ -34,7 +34,7 @@ static void begin(struct provider *p, struct buf *message, uint64_t *ret_number)
     etl_put_u64(message, *ret_number);
 }
 
-/* What this thread waits for, as long as it enables something. */
+/* The timeout of this thread, as long as it enables a provider. */
 static _Thread_local uint64_t wait_ms; /* 0: for ever */
 static _Thread_local bool has_waited_in_vain;
 
@@ -51,7 +51,7 @@ bool sim_machine_wait_end(void)
     return has_waited_in_vain;
 }
 
-/* Send it, and wait until it was heard. */
+/* Send the notice, and wait until the program has received it. */
 static void tell(struct provider *p, struct buf *message, uint64_t number)
 {
     uint64_t deadline_ns = wait_ms ? plat_monotonic_ns() + wait_ms * 1000000 : UINT64_MAX;
@@ -100,7 +100,7 @@ static uint32_t on_classic(uint32_t request, void *context,
     return 0;
 }
 
-/* ---- a registration --------------------------------------------------------------------------- */
+/* ---- a registration -------------------------------------------------------------------------- */
 
 static bool answer(struct provider *p, uint32_t code)
 {
@@ -114,7 +114,7 @@ static bool answer(struct provider *p, uint32_t code)
     return sent;
 }
 
-/* Until the program unregisters, or is gone. */
+/* Runs until the program unregisters, or has ended. */
 static void listen_to(struct provider *p)
 {
     struct sim_visitor *v = p->v;
@@ -164,7 +164,7 @@ void sim_machine_provider(struct sim_visitor *v)
     plat_mutex_fini(&p.lock);
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 uint32_t sim_machine_write(struct sim_visitor *v)
 {

@@ -1,8 +1,8 @@
 /*
  * A consumer in another program. The connection's thread listens to the program; another one is in
- * ProcessTrace for it, sends buffers, and waits for each batch until the program is through with it,
- * so that a slow program is a slow consumer. The end of the connection closes the trace; buffers that
- * could not be sent stay the session's.
+ * ProcessTrace for it, sends buffers, and waits for each batch until the program is through with
+ * it, so that a slow program is a slow consumer. The end of the connection closes the trace;
+ * buffers that could not be sent stay the session's.
  */
 #include "support/etw_sim/sim_machine_internal.h"
 

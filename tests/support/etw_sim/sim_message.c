@@ -71,7 +71,7 @@ uint32_t etw_sim_write_message(
     return code;
 }
 
-/* ---- the functions ---------------------------------------------------------------------------- */
+/* ---- the functions --------------------------------------------------------------------------- */
 
 static uint32_t write_here(enum sim_call call, uint64_t session, uint32_t flags,
     const struct guid *guid, uint16_t number, const struct buf *payload)

@@ -1,4 +1,4 @@
-/* What tests ask of sessions, and how they push them around. */
+/* Functions with which tests query and move sessions. */
 #include <stdlib.h>
 
 #include "platform/plat_system.h"
@@ -151,7 +151,7 @@ void etw_sim_skip_numbers(struct etw_sim *sim, const char *name, uint32_t count)
     plat_mutex_unlock(&sim->lock);
 }
 
-/* Has any session that is consumed events left that its consumers want? */
+/* True if a session with consumers has events left that its consumers want. */
 static bool is_busy(const struct etw_sim *sim)
 {
     for (size_t i = 0; i < SIM_MAX_SESSIONS; i++) {

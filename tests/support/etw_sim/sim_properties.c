@@ -1,5 +1,6 @@
-/* EVENT_TRACE_PROPERTIES, first and second version: what of the caller's block is used, and what is
- * written back. Its Wnode.BufferSize and the two offsets stay as they are. */
+/* EVENT_TRACE_PROPERTIES, first and second version: the members of the caller's block that are
+ * used, and those that are written back. Its Wnode.BufferSize and the two offsets stay
+ * unchanged. */
 #include "support/etw_sim/sim_state.h"
 
 static uint32_t fixed_size(const struct etw_properties *p)
@@ -33,8 +34,8 @@ uint32_t sim_properties_check(const struct etw_properties *p, const etw_char **r
     if (!ret_file) {
         return 0;
     }
-    /* Wnode.Flags are not looked at: programs that leave WNODE_FLAG_TRACED_GUID out work on
-     * Windows (golang-etw), and so do those that leave VersionNumber 0 (goetw). */
+    /* Wnode.Flags are ignored: programs that leave WNODE_FLAG_TRACED_GUID out work on Windows
+     * (golang-etw), and so do those that leave VersionNumber 0 (goetw). */
     if (fixed_size(p) == sizeof(*p) && (p->version & 0xff) > 2) {
         return ETW_ERROR_INVALID_PARAMETER;
     }

@@ -31,7 +31,7 @@ struct sim_guid *sim_provider_guid(struct etw_sim *sim, const struct guid *guid)
     return g;
 }
 
-/* ---- handles ---------------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 struct sim_registration *sim_provider_by_handle(struct etw_sim *sim, uint64_t handle)
 {
@@ -66,7 +66,7 @@ static bool give_handle(struct etw_sim *sim, struct sim_registration *r)
     return true;
 }
 
-/* ---- telling ---------------------------------------------------------------------------------- */
+/* ---- notifying ------------------------------------------------------------------------------- */
 
 size_t sim_provider_enables(
     const struct sim_registration *r, struct sim_enable *ret[2 * SIM_MAX_ENABLES])
@@ -89,9 +89,9 @@ size_t sim_provider_enables(
 }
 
 /*
- * The keywords of ${e} as callbacks are told them: without MatchAnyKeyword every one, and then
+ * The keywords of ${e} that callbacks get: without MatchAnyKeyword every one, and then
  * MatchAllKeyword is not used (enabletraceex2; PENABLECALLBACK's remarks test `keyword & any`). A
- * classic provider has flags of its own, where 0 means what it likes.
+ * classic provider has flags of its own, in which 0 may mean anything.
  */
 static uint64_t any_of(const struct sim_enable *e, enum etw_sim_kind kind)
 {
@@ -103,7 +103,7 @@ static uint64_t all_of(const struct sim_enable *e)
     return e->any ? e->all : 0;
 }
 
-/* Level, keywords and sessions as a provider sees them: merged over all that want it. */
+/* Level, keywords and sessions for a provider: merged over all sessions that enable it. */
 static void merge(const struct etw_sim *sim, const struct sim_registration *r,
     struct etw_sim_provider_state *state)
 {
@@ -132,7 +132,7 @@ static void merge(const struct etw_sim *sim, const struct sim_registration *r,
     state->all = state->enabled ? all : 0;
 }
 
-/* What a callback is told: taken while the lock is held. */
+/* The arguments of a callback, read while the lock is held. */
 struct message {
     struct sim_registration *to;
     struct etw_sim_provider_state state;
@@ -204,7 +204,7 @@ static void prepare(const struct etw_sim *sim, struct message *m, struct sim_reg
         struct etw_sim_provider_state *s = &r->simulated->state;
         m->state.callbacks = s->callbacks + 1;
         m->state.capture_states = s->capture_states + (what == SIM_TELL_CAPTURE);
-        /* As .NET does it: whatever the callback is about (eventtrace.cpp, EtwCallbackCommon). */
+        /* Like .NET, whatever the callback is about (eventtrace.cpp, EtwCallbackCommon). */
         bool acts = m->state.enabled && (m->state.any & r->simulated->options.commands);
         m->state.commanded = s->commanded + acts;
         m->state.source_id = m->source_id;
@@ -219,7 +219,7 @@ static void free_registration(struct sim_registration *r)
     free(r);
 }
 
-/* Make the calls; the lock is let go. */
+/* Make the calls; the lock is released meanwhile. */
 static void tell(struct etw_sim *sim, struct message *list, size_t count)
 {
     plat_mutex_unlock(&sim->lock);
@@ -283,7 +283,7 @@ void sim_provider_tell(
     free(list);
 }
 
-/* ---- registering ------------------------------------------------------------------------------ */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 uint32_t sim_provider_register(struct etw_sim *sim, const struct guid *guid,
     const struct sim_registration *wanted, uint64_t *ret_handle)
@@ -339,7 +339,7 @@ void sim_provider_unregister(struct etw_sim *sim, struct sim_registration *r)
     sim->registration_count--;
     sim->registrations[r->handle & ((UINT64_C(1) << HANDLE_SHIFT) - 1)] = NULL;
     r->detached = true;
-    if (!r->busy) { /* else this is its own callback, and what called that frees it */
+    if (!r->busy) { /* else this is its own callback, and the code that called it frees it */
         free_registration(r);
     }
 }

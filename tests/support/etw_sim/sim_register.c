@@ -3,7 +3,7 @@
 
 #include "support/etw_sim/sim_remote.h"
 
-/* ---- simulated providers ---------------------------------------------------------------------- */
+/* ---- simulated providers --------------------------------------------------------------------- */
 
 struct etw_sim_provider *etw_sim_provider_add(
     struct etw_sim *sim, const struct etw_sim_provider_options *options)
@@ -67,7 +67,7 @@ void etw_sim_provider_get(
     plat_mutex_unlock(&provider->sim->lock);
 }
 
-/* ---- the functions ---------------------------------------------------------------------------- */
+/* ---- the functions --------------------------------------------------------------------------- */
 
 uint32_t etw_sim_EventRegister(
     const struct guid *provider, etw_enable_fn *callback, void *context, uint64_t *ret_handle)
@@ -141,7 +141,8 @@ static uint32_t set_traits(struct etw_sim *sim, struct sim_registration *r, stru
     return 0;
 }
 
-/* EVENT_INFO_CLASS: what is set of a registration. Where its program lies is not told to sessions. */
+/* EVENT_INFO_CLASS: the settings of a registration. Sessions do not learn the path of its
+ * program. */
 static uint32_t set_information(
     struct etw_sim *sim, struct sim_registration *r, uint32_t info_class, struct span data)
 {

@@ -82,7 +82,7 @@ static struct entry *add(struct sim_registry *r, const char *key, const char *na
     return e;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static void clear(struct sim_registry *r)
 {
@@ -144,9 +144,9 @@ static void save(const struct sim_registry *r)
     }
 }
 
-/* ---- the calls ----------------------------------------------------------------------------------------- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
-/* Before anything is changed: 0, or what the test wants. */
+/* Called before anything is changed: 0, or the error that the test has set. */
 static uint32_t change(struct sim_registry *r)
 {
     load(r);
@@ -269,7 +269,7 @@ static uint32_t do_remove_key(void *self, const char *key)
     return 0;
 }
 
-/* ---- one at a time: sessions have threads of their own ------------------------------------------------- */
+/* ---- one at a time: sessions have threads of their own --------------------------------------- */
 
 #define LOCKED(call)               \
     struct sim_registry *r = self; \
@@ -310,7 +310,7 @@ static uint32_t remove_key(void *self, const char *key)
     LOCKED(do_remove_key(self, key));
 }
 
-/* ---- for tests ------------------------------------------------------------------------------------------- */
+/* ---- for tests ------------------------------------------------------------------------------- */
 
 struct sim_registry *sim_registry_create(const char *path)
 {

@@ -1,7 +1,7 @@
 /*
- * A program's side of a machine. Calls take a connection out of a few that are kept, ask, and put it
- * back; a trace and a hold have one of their own, whose end tells the machine that the program has
- * ended, however it did.
+ * A program's side of a machine. A call takes one of a few open connections, sends its request, and
+ * puts the connection back. A trace and a hold have connections of their own, whose end tells the
+ * machine that the program has ended, in whatever way.
  */
 #include "support/etw_sim/sim_remote.h"
 
@@ -18,7 +18,7 @@ struct sim_remote {
     size_t idle_count;
 };
 
-/* ---- asking ----------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 void sim_remote_begin(const struct etw_sim *sim, struct sim_remote_call *call, uint8_t op)
 {
@@ -83,7 +83,7 @@ uint32_t sim_remote_ask(struct etw_sim *sim, struct sim_remote_call *call)
     return code;
 }
 
-/* ---- the machine ------------------------------------------------------------------------------ */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 bool sim_remote_meet(uint16_t port, struct etw_sim_options *options, struct error *err)
 {
@@ -152,7 +152,7 @@ void sim_remote_now(struct etw_sim *sim, int64_t *ret_counter, uint64_t *ret_fil
     sim_remote_end(&call);
 }
 
-/* ---- sessions --------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static bool is_block(const struct etw_properties *p)
 {
@@ -165,7 +165,7 @@ static void put_properties(struct sim_remote_call *call, const struct etw_proper
     sim_wire_put_block(&call->bytes, p, p->wnode.buffer_size);
 }
 
-/* What the machine has made of it. */
+/* The session in the machine's form. */
 static void take_properties(struct sim_remote_call *call, struct etw_properties *p)
 {
     struct span block = sim_wire_block(&call->in);
@@ -289,9 +289,9 @@ uint32_t sim_remote_enable(struct etw_sim *sim, uint64_t session, const struct g
     return code;
 }
 
-/* ---- information ------------------------------------------------------------------------------ */
+/* ---- information ----------------------------------------------------------------------------- */
 
-/* An answer of ${room} bytes or fewer, and how many it takes. */
+/* An answer of at most ${room} bytes, and its size. */
 static uint32_t ask_for_bytes(struct etw_sim *sim, struct sim_remote_call *call, void *out,
     uint32_t room, uint32_t *ret_bytes)
 {
@@ -348,7 +348,7 @@ uint32_t sim_remote_set(
     return code;
 }
 
-/* ---- holds ------------------------------------------------------------------------------------ */
+/* ---- holds ----------------------------------------------------------------------------------- */
 
 struct sim_link *sim_remote_hold(struct etw_sim *sim, const struct guid *name, uint32_t *ret_code)
 {

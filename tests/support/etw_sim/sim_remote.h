@@ -6,12 +6,12 @@
 #include "support/etw_sim/sim_state.h"
 
 /*
- * A world that has no sessions of its own but those of a machine (sim_machine.h), which it shares
- * with other programs. The functions of sessions ask it; TDH, files and the delivery of what comes
- * are this program's.
+ * A world whose sessions are only those of a machine (sim_machine.h), which it shares with other
+ * programs. The functions of sessions ask the machine. TDH, files and the delivery of buffers are
+ * this program's.
  */
 
-/* What the machine at ${port} is, into ${options}. */
+/* Reads the options of the machine at ${port} into ${options}. */
 bool sim_remote_meet(uint16_t port, struct etw_sim_options *options, struct error *err);
 
 /* From now on the sessions of ${sim} are those of the machine whose port its options name. */
@@ -23,7 +23,7 @@ struct etw_sim *sim_remote_world(void);
 
 void sim_remote_now(struct etw_sim *sim, int64_t *ret_counter, uint64_t *ret_filetime);
 
-/* As etw_sim_NAME. Without the lock. */
+/* Like etw_sim_NAME. Without the lock. */
 uint32_t sim_remote_start(struct etw_sim *sim, uint64_t *ret_session, const etw_char *name,
     struct etw_properties *properties);
 uint32_t sim_remote_control(struct etw_sim *sim, uint64_t session, const etw_char *name,
@@ -67,7 +67,7 @@ uint32_t sim_remote_trace_event(struct etw_sim *sim, uint64_t session,
 uint32_t sim_remote_trace_message(struct etw_sim *sim, uint64_t session, uint32_t flags,
     const struct guid *guid, uint16_t number, const struct buf *payload);
 
-/* A call that others build on: its message, in whose place the answer comes. */
+/* A call on which others build: its message, in whose place the answer comes. */
 struct sim_remote_call {
     struct buf bytes;
     struct reader in; /* of the answer, after its code */
@@ -79,18 +79,18 @@ uint32_t sim_remote_ask(struct etw_sim *sim, struct sim_remote_call *call);
 void sim_remote_end(struct sim_remote_call *call);
 
 /* Named objects of the machine that end with the program that made them: etw_hold.h. NULL with
- * ETW_ERROR_ALREADY_EXISTS if another program has it. */
+ * ETW_ERROR_ALREADY_EXISTS if another program has that object. */
 struct sim_link *sim_remote_hold(struct etw_sim *sim, const struct guid *name, uint32_t *ret_code);
 bool sim_remote_is_held(struct etw_sim *sim, const struct guid *name);
 
 /*
- * Connect to session ${name}: what there is to know of it, and the connection. 0 or why not. The lock
- * is held, and let go meanwhile.
+ * Connect to session ${name}: its data, and the connection. Returns 0 or the error. The lock is
+ * held, and released meanwhile.
  */
 uint32_t sim_remote_open(struct etw_sim *sim, const etw_char *name,
     struct sim_session **ret_session, struct sim_link **ret_link);
 
-/* ProcessTrace for ${t}; the lock is held, and let go meanwhile. */
+/* ProcessTrace for ${t}; the lock is held, and released meanwhile. */
 uint32_t sim_remote_run(struct etw_sim *sim, struct sim_trace *t);
 
 /* CloseTrace while that runs. */

@@ -1,7 +1,7 @@
 /*
  * Providers of this program on a machine. A registration has a connection, over which the machine
- * tells that it is switched on or off, and a thread that calls back; what it tells while the
- * registration is being made is called back from within, as Windows does. Events are ordinary calls.
+ * enables and disables it, and a thread that makes the callbacks. Notices during the registration
+ * are called back from within that call, as in Windows. Events are ordinary calls.
  */
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ struct sim_far {
     struct sim_link *link;
     struct plat_thread *thread;
     struct buf message;
-    bool left; /* unregistered by its own callback: the thread is on its own */
+    bool left; /* unregistered by its own callback: the thread frees itself */
 };
 
 static _Thread_local const struct sim_far *inside; /* whose callback this thread runs */
@@ -28,7 +28,7 @@ static void free_far(struct sim_far *far)
     free(far);
 }
 
-/* ---- what the machine tells ------------------------------------------------------------------- */
+/* ---- notices of the machine ------------------------------------------------------------------ */
 
 static void call_classic(struct sim_far *far, struct reader *in)
 {
@@ -75,8 +75,8 @@ static void hear(struct sim_far *far, struct reader *in)
     buf_fini(&answer);
 }
 
-/* Until an answer comes; its code, or that there is no machine any more. ${ret_handle}: it is being
- * registered, and its handle is known before a callback runs. NULL: it is. */
+/* Wait for an answer; returns its code, or that the machine is gone. ${ret_handle}: it is being
+ * registered, and its handle is known before a callback runs. NULL: it is registered. */
 static uint32_t listen_to(struct sim_far *far, uint64_t *ret_handle)
 {
     while (sim_link_receive(far->link, &far->message)) {
@@ -104,7 +104,7 @@ static void run(void *self)
     }
 }
 
-/* ---- registering ------------------------------------------------------------------------------ */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 uint32_t sim_remote_register(
     struct etw_sim *sim, const struct sim_far_provider *provider, uint64_t *ret_handle)
@@ -184,7 +184,7 @@ void sim_remote_unregister_all(struct etw_sim *sim)
     }
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 uint32_t sim_remote_write(struct etw_sim *sim, uint64_t handle,
     const struct etw_event_descriptor *descriptor, uint32_t flags, const struct guid *activity,

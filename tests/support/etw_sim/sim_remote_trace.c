@@ -1,5 +1,5 @@
-/* Consumers of a machine's sessions: buffers come over the connection, and are delivered as those of
- * a session of this world are. */
+/* Consumers of a machine's sessions: buffers come over the connection, and are delivered as those
+ * of a session of this world are. */
 #include <stdlib.h>
 
 #include "support/etw_sim/sim_remote.h"
@@ -59,9 +59,9 @@ uint32_t sim_remote_open(struct etw_sim *sim, const etw_char *name,
     return 0;
 }
 
-/* ---- delivery --------------------------------------------------------------------------------- */
+/* ---- delivery -------------------------------------------------------------------------------- */
 
-/* A buffer as the machine's session has it. NULL: it makes no sense, or there is no memory. */
+/* A buffer in the form of the machine's session. NULL: it is invalid, or there is no memory. */
 static struct sim_chunk *take_chunk(const struct sim_session *s, struct reader *in)
 {
     uint16_t cpu = reader_u16(in);

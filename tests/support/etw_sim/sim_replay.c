@@ -1,7 +1,7 @@
 /*
- * Traces as sources of events. Records come out of the input layer's merge and go in as what their
- * providers write now. Classic and WPP records do not say whose they are: they go where the
- * replay's provider is enabled, or their own class where it names none.
+ * Traces as sources of events. Records come from the input layer's merge, and their providers write
+ * them now. Classic and WPP records do not name their provider: they go where the replay's provider
+ * is enabled, or their own class if it names none.
  */
 #include <stdlib.h>
 
@@ -79,7 +79,7 @@ static const struct event_record *next_record(struct player *p, struct error *er
     }
 }
 
-/* ---- a record as an event --------------------------------------------------------------------- */
+/* ---- a record as an event -------------------------------------------------------------------- */
 
 static bool is_kernel_wide(const struct etw_sim_replay *replay)
 {
@@ -224,9 +224,9 @@ static bool emit(
     }
 }
 
-/* ---- now -------------------------------------------------------------------------------------- */
+/* ---- now ------------------------------------------------------------------------------------- */
 
-/* Wait, or move a manual clock, until ${given} records at the replay's rate are due. */
+/* Wait, or advance a manual clock, until ${given} records at the replay's rate are due. */
 static void keep_rate(
     struct etw_sim *sim, const struct etw_sim_replay *replay, uint64_t started, uint64_t given)
 {
@@ -282,7 +282,7 @@ bool etw_sim_replay(struct etw_sim *sim, const struct etw_sim_replay *replay, ui
     return true;
 }
 
-/* ---- sources ---------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 bool etw_sim_source_add(struct etw_sim *sim, const struct etw_sim_replay *replay, struct error *err)
 {
@@ -375,7 +375,7 @@ static bool play_one(struct etw_sim *sim, struct sim_source *source)
             !open_player(&source->player, source->path, &err)) {
             return false;
         }
-        source->given++; /* so that time passes with a trace that holds nothing */
+        source->given++; /* so that time passes with an empty trace, too */
         return true;
     }
     emit(sim, &source->replay, record);

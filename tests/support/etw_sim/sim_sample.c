@@ -6,8 +6,8 @@
 #include "support/etl_put.h"
 
 /*
- * Fields are put in the order of the payload. A field that another one takes for its length or its
- * count always says two.
+ * Fields are put in the order of the payload. A field that is another one's length or count is
+ * always two.
  */
 enum { LENGTH = 2, TEXT_MAX = 48 };
 
@@ -24,7 +24,7 @@ static uint64_t next(struct sampler *s)
     return s->random >> 33;
 }
 
-/* ---- texts ---------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static size_t make_text(struct sampler *s, char text[TEXT_MAX])
 {
@@ -34,7 +34,7 @@ static size_t make_text(struct sampler *s, char text[TEXT_MAX])
     return (size_t)size;
 }
 
-/* Exactly ${units} of a text, blanks after it. */
+/* Exactly ${units} of a text, filled with blanks. */
 static void put_fixed_text(struct sampler *s, size_t units, bool wide)
 {
     char text[TEXT_MAX];
@@ -89,7 +89,7 @@ static void put_sid(struct sampler *s)
     buf_add(s->out, sid, sizeof(sid));
 }
 
-/* ---- values --------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static uint64_t number_of(struct sampler *s, const struct schema_field *field)
 {

@@ -5,12 +5,12 @@
 #include "event/model/schema.h"
 
 /*
- * Payloads made up from a schema: what its provider could have written. The same ${seed} gives the
- * same bytes.
+ * Payloads made up from a schema: its provider could have written them. Equal ${seed} give equal
+ * bytes.
  */
 struct sim_sample {
     uint64_t seed;
-    uint32_t process_id; /* what fields of out type PID say */
+    uint32_t process_id; /* the value of fields with out type PID */
     uint32_t thread_id;
     uint8_t pointer_size;
 };

@@ -65,7 +65,7 @@ void sim_session_arm(struct sim_session *s)
     }
 }
 
-/* ---- counting --------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static uint64_t events_of(const struct sim_chunk *chunk, bool undelivered)
 {
@@ -86,7 +86,7 @@ uint64_t sim_session_pending(const struct sim_session *s, uint64_t *ret_file)
     return events + events_of(s->queue.head, true);
 }
 
-/* ---- begin ------------------------------------------------------------------------------------ */
+/* ---- begin ----------------------------------------------------------------------------------- */
 
 static uint32_t count_sessions(const struct etw_sim *sim)
 {
@@ -109,7 +109,7 @@ static bool is_taken(const struct etw_sim *sim, const struct sim_session *wanted
     return false;
 }
 
-/* Ids go round, so that an outdated handle is not soon that of another session. */
+/* Ids are used in turn, so that an old handle does not soon mean another session. */
 static uint16_t free_id(struct etw_sim *sim)
 {
     do {
@@ -219,7 +219,7 @@ uint32_t sim_session_begin(struct etw_sim *sim, struct sim_session *s)
     return 0;
 }
 
-/* ---- end -------------------------------------------------------------------------------------- */
+/* ---- end ------------------------------------------------------------------------------------- */
 
 /* Forget the session in all providers, then tell them. */
 static void drop_enables(struct sim_session *s)

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What sim_link.c needs of an OS, in linux/ and windows/: TCP on 127.0.0.1. -1: it failed. */
+/* The functions of an OS that sim_link.c needs, in linux/ and windows/: TCP on 127.0.0.1. -1: it
+ * failed. */
 intptr_t sim_socket_connect(uint16_t port);
 intptr_t sim_socket_listen(uint16_t *ret_port);
 intptr_t sim_socket_accept(intptr_t listener);

@@ -1,5 +1,5 @@
-/* StartTrace: which modes go together (logging-mode-constants, event_trace_properties_v2), and the
- * session that comes of it. */
+/* StartTrace: which modes exclude each other (logging-mode-constants, event_trace_properties_v2),
+ * and the new session. */
 #include <stdlib.h>
 
 #include "etw/session/etw_heap.h"
@@ -56,7 +56,7 @@ uint32_t sim_start_modes(
         (mode & ETW_MODE_USE_PAGED_MEMORY && system) || p->wnode.client_context > 3) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
-    if (mode & ETW_MODE_PRIVATE_LOGGER) { /* as if every process had all that it may have */
+    if (mode & ETW_MODE_PRIVATE_LOGGER) { /* as if every process had the largest allowed number */
         return ETW_ERROR_NO_SYSTEM_RESOURCES;
     }
     if (!file && !(mode & (ETW_MODE_REAL_TIME | ETW_MODE_BUFFERING))) {
@@ -144,8 +144,8 @@ static bool take_flags(struct sim_session *s, const struct etw_properties *p)
     if ((flags & 0xffff) < ETW_PROPERTIES_V1_BYTES || (flags & 0xffff) % 4) {
         return false;
     }
-    /* Length in dwords. 0xff stands for a list with a header of its own, but the check of the block may take it
-     * for a length, too. So a block that ends after a shorter list is refused. */
+    /* Length in dwords. 0xff stands for a list with a header of its own, but the check of the block
+     * may take it for a length, too. So a block that ends after a shorter list is refused. */
     if (rest.size < 4 * (size_t)(flags >> 16 & 0xff)) {
         return false;
     }

@@ -292,7 +292,7 @@ struct etw_sim {
     uint32_t last_instance;
 };
 
-/* ---- sim_world.c --------------------------------------------------------------------------------- */
+/* ---- sim_world.c ----------------------------------------------------------------------------- */
 
 /*
  * Begin ${call}: the world, its lock held, or NULL with ${ret_code} (may be NULL) where it is to
@@ -325,7 +325,7 @@ const struct sim_process *sim_world_process(const struct etw_sim *sim, uint32_t 
 /* Has a process of ${pid} been declared, or is it the own one? */
 bool sim_world_process_runs(const struct etw_sim *sim, uint32_t pid);
 
-/* ---- sim_text.c ---------------------------------------------------------------------------------- */
+/* ---- sim_text.c ------------------------------------------------------------------------------ */
 
 size_t sim_text_length(const etw_char *text, size_t max);  /* characters before the NUL */
 bool sim_text_equal(const etw_char *a, const etw_char *b); /* ASCII case does not matter */
@@ -333,7 +333,7 @@ void sim_text_to_utf8(const etw_char *text, char *out, size_t size);
 /* Cut to ${max} units with the NUL. */
 void sim_text_from_utf8(const char *text, etw_char *out, size_t max);
 
-/* ---- sim_clock.c --------------------------------------------------------------------------------- */
+/* ---- sim_clock.c ----------------------------------------------------------------------------- */
 
 uint64_t sim_clock_ticks(const struct etw_sim *sim);
 uint64_t sim_clock_ticks_of_ms(const struct etw_sim *sim, uint64_t ms);
@@ -351,7 +351,7 @@ void sim_clock_stop(struct etw_sim *sim); /* lock not held */
 /* Move a manual clock to ${ticks}, running what falls due. */
 void sim_clock_move(struct etw_sim *sim, uint64_t ticks);
 
-/* ---- sim_session.c, sim_start.c, sim_properties.c ------------------------------------------------ */
+/* ---- sim_session.c, sim_start.c, sim_properties.c -------------------------------------------- */
 
 extern const struct guid sim_session_system_guid; /* SystemTraceControlGuid */
 extern const etw_char sim_session_kernel_name[];  /* "NT Kernel Logger" */
@@ -397,7 +397,7 @@ uint32_t sim_properties_check(const struct etw_properties *p, const etw_char **r
 /* Write the state of ${s} into the caller's block; ETW_ERROR_MORE_DATA if names do not fit. */
 uint32_t sim_properties_fill(const struct sim_session *s, struct etw_properties *p);
 
-/* ---- sim_buffer.c -------------------------------------------------------------------------------- */
+/* ---- sim_buffer.c ---------------------------------------------------------------------------- */
 
 /* Make room for a record of ${bytes} in a buffer of ${cpu}: 0 or why not. */
 uint32_t sim_buffer_prepare(struct sim_session *s, uint16_t cpu, size_t bytes);
@@ -426,7 +426,7 @@ void sim_buffer_free(struct sim_session *s);
 /* Complete the WMI_BUFFER_HEADER of ${chunk}. */
 void sim_buffer_header(const struct sim_session *s, struct sim_chunk *chunk);
 
-/* ---- sim_provider.c, sim_enable.c ---------------------------------------------------------------- */
+/* ---- sim_provider.c, sim_enable.c ------------------------------------------------------------ */
 
 /* The entry of ${guid}, made if need be; NULL without memory. */
 struct sim_guid *sim_provider_guid(struct etw_sim *sim, const struct guid *guid);
@@ -471,7 +471,7 @@ uint32_t sim_enable_control(struct etw_sim *sim, uint64_t session, const struct 
     uint32_t code, uint8_t level, uint64_t any, uint64_t all,
     const struct etw_enable_parameters *parameters);
 
-/* ---- sim_filter.c -------------------------------------------------------------------------------- */
+/* ---- sim_filter.c ---------------------------------------------------------------------------- */
 
 /* An event on its way. */
 struct sim_item {
@@ -495,7 +495,7 @@ void sim_filter_forget_pid(struct sim_enable *e, uint32_t pid); /* its process h
 /* Could an event of ${pid} pass the scope filters? */
 bool sim_filter_scope(const struct sim_enable *e, uint32_t pid, const struct sim_process *process);
 
-/* ---- sim_write.c --------------------------------------------------------------------------------- */
+/* ---- sim_write.c ----------------------------------------------------------------------------- */
 
 /* What goes into one session: filled by the writer's kind, see sim_write_all. */
 struct sim_target {
@@ -517,7 +517,7 @@ uint32_t sim_write_all(struct etw_sim *sim, struct sim_target *targets, size_t c
 uint32_t sim_write_event(
     struct etw_sim *sim, struct sim_registration *r, const struct etw_sim_event *event);
 
-/* ---- sim_classic.c, sim_message.c, sim_kernel.c -------------------------------------------------- */
+/* ---- sim_classic.c, sim_message.c, sim_kernel.c ---------------------------------------------- */
 
 /* Into ${s}, whose `offered` is counted already. */
 uint32_t sim_classic_write(
@@ -535,22 +535,22 @@ void sim_rundown_write_heaps(struct sim_session *s);
 void sim_kernel_add_stack_hook(struct sim_session *s, uint16_t hook_id);
 bool sim_kernel_any_session(const struct etw_sim *sim);
 
-/* UPDATE with these EnableFlags: every other kernel event is off, those of system providers too until
- * they are enabled again (controltracew: 0 disables all kernel providers). */
+/* UPDATE with these EnableFlags: every other kernel event is off, those of system providers too
+ * until they are enabled again (controltracew: 0 disables all kernel providers). */
 void sim_kernel_update(struct sim_session *s, uint32_t flags);
 
-/* What the system providers (build 20348 and later) that ${s} has enabled ask of the kernel. Call it
- * whenever one may have come or gone. */
+/* What the system providers (build 20348 and later) that ${s} has enabled ask of the kernel. Call
+ * it whenever one may have come or gone. */
 void sim_kernel_update_providers(struct sim_session *s);
 
-/* ---- sim_consumer.c, sim_deliver.c --------------------------------------------------------------- */
+/* ---- sim_consumer.c, sim_deliver.c ----------------------------------------------------------- */
 
 void sim_consumer_free_all(struct etw_sim *sim);
 
 /* A chunk came into the queue of ${s}, or the session has ended. */
 void sim_consumer_queued(struct sim_session *s, struct sim_chunk *chunk);
 
-/* ---- sim_file.c ---------------------------------------------------------------------------------- */
+/* ---- sim_file.c ------------------------------------------------------------------------------ */
 
 uint32_t sim_file_open(struct sim_session *s);
 /* Take ${chunk}. False if the file is full: the session is to end. */
@@ -561,7 +561,7 @@ uint32_t sim_file_increment(struct sim_session *s);
 uint32_t sim_file_rename(struct sim_session *s, const etw_char *file);
 void sim_file_snapshot(struct sim_session *s); /* buffering mode */
 
-/* ---- sim_access.c, sim_replay.c ------------------------------------------------------------------ */
+/* ---- sim_access.c, sim_replay.c -------------------------------------------------------------- */
 
 void sim_access_free(struct etw_sim *sim);
 void sim_replay_free(struct etw_sim *sim);

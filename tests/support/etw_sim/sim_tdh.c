@@ -51,7 +51,7 @@ struct sim_tdh {
 
 static _Atomic(struct sim_tdh *) current;
 
-/* ---- life ----------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void learn(void *self, const struct event_record *record)
 {
@@ -193,7 +193,7 @@ bool sim_tdh_add_provider(struct sim_tdh *tdh, const struct guid *guid, struct s
     return ok;
 }
 
-/* ---- manifests loaded while running --------------------------------------------------------------- */
+/* ---- manifests loaded while running ---------------------------------------------------------- */
 
 static size_t find_loaded(const struct sim_tdh *tdh, const char *path)
 {
@@ -263,7 +263,7 @@ uint32_t sim_tdh_unload(struct sim_tdh *tdh, const char *path)
     return code;
 }
 
-/* ---- schemas of events ---------------------------------------------------------------------------- */
+/* ---- schemas of events ----------------------------------------------------------------------- */
 
 static bool find_in(struct sim_tdh *tdh, struct schema_cache *cache,
     const struct event_record *record, const struct event_schema **ret_schema)
@@ -344,7 +344,7 @@ void sim_tdh_event_of(const struct etw_event_record *from, struct sim_tdh_event 
         .payload = span_make(from->user_data, from->user_data ? from->user_data_length : 0)};
 }
 
-/* ---- providers ------------------------------------------------------------------------------------ */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static void note_schema(void *self, const struct event_schema *schema)
 {
@@ -505,7 +505,7 @@ bool sim_tdh_find_guid(struct sim_tdh *tdh, struct span name, struct guid *ret_g
     return found;
 }
 
-/* ---- answers -------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 uint32_t sim_tdh_give(const struct buf *made, void *ret_data, uint32_t *bytes)
 {

@@ -14,7 +14,7 @@
  */
 enum { ERROR_EVT_INVALID_EVENT_DATA = 15005, MAP_HEAD_BYTES = 16, MAP_ENTRY_BYTES = 8 };
 
-/* ---- maps ----------------------------------------------------------------------------------------- */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 static size_t text_end(const uint8_t *info, uint32_t offset)
 {
@@ -71,7 +71,7 @@ static void add_name(const void *map_info, uint64_t value, struct buf *out)
     arena_fini(&arena);
 }
 
-/* ---- values --------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* The digits of numbers and bytes in hex are large on Windows, as in what tracerpt shows. */
 static void enlarge_hex(const struct schema_field *field, uint8_t *text, size_t size)

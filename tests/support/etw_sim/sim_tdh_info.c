@@ -114,7 +114,7 @@ uint32_t etw_sim_TdhGetManifestEventInformation(const struct guid *provider,
     return etw_sim_TdhGetEventInformation(&record, 0, NULL, ret_info, info_bytes);
 }
 
-/* ---- manifests ------------------------------------------------------------------------------------ */
+/* ---- manifests ------------------------------------------------------------------------------- */
 
 static uint32_t with_path(
     const etw_char *path, uint32_t (*does)(struct sim_tdh *tdh, const char *path))

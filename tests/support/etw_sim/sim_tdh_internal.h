@@ -53,8 +53,8 @@ void sim_tdh_event_of(const struct etw_event_record *from, struct sim_tdh_event 
 bool sim_tdh_find(struct sim_tdh *tdh, const struct event_record *record,
     const struct event_schema **ret_schema, struct tei_options *ret_options);
 
-/* The whole TRACE_EVENT_INFO of that event: this begins and ends the answer itself. 0, or why there is
- * none; ${info}, made by the caller, may have failed then. */
+/* The whole TRACE_EVENT_INFO of that event: this begins and ends the answer itself. 0, or why there
+ * is none; ${info}, made by the caller, may have failed then. */
 uint32_t sim_tdh_describe(
     const struct etw_event_record *record, struct sim_tdh_event *ret_event, struct buf *info);
 

@@ -9,7 +9,7 @@
  */
 enum { LIST_HEAD_BYTES = 8, PROVIDER_BYTES = 24, FIELD_BYTES = 16, ERROR_EMPTY = 4306 };
 
-/* ---- providers ------------------------------------------------------------------------------------ */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 enum { SOURCE_XML = 0, SOURCE_WBEM = 1, SOURCE_ANY = UINT16_MAX };
 
@@ -80,7 +80,7 @@ uint32_t etw_sim_TdhEnumerateProvidersForDecodingSource(
     return enumerate(source, ret_list, ret_bytes);
 }
 
-/* ---- what providers have: keywords, levels, channels, tasks, opcodes ------------------------------- */
+/* ---- what providers have: keywords, levels, channels, tasks, opcodes ------------------------- */
 
 struct field_list {
     struct buf values; /* u64 each */
@@ -221,7 +221,7 @@ uint32_t etw_sim_TdhQueryProviderFieldInformation(const struct guid *provider, u
     return give_fields(provider, &list, ret_list, bytes);
 }
 
-/* ---- events of a manifest ---------------------------------------------------------------------------- */
+/* ---- events of a manifest -------------------------------------------------------------------- */
 
 static void put_descriptor(struct buf *out, const struct event_descriptor *d)
 {
@@ -277,7 +277,7 @@ uint32_t etw_sim_TdhEnumerateManifestProviderEvents(
     return code;
 }
 
-/* ---- not there ------------------------------------------------------------------------------------- */
+/* ---- not there ------------------------------------------------------------------------------- */
 
 /* NOLINTBEGIN(readability-non-const-parameter): the types are those of Windows. */
 /* What manifests say of filters is not read: every provider is one without any. */

@@ -17,7 +17,7 @@ struct payload_filter {
     struct etw_sim_payload_predicate predicates[MAX_PREDICATES];
 };
 
-/* ---- fields --------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static bool is_signed(uint16_t in_type)
 {
@@ -68,7 +68,7 @@ static uint32_t set_field(const struct event_schema *schema, struct span name,
     return reachable ? ETW_SUCCESS : ETW_ERROR_NOT_SUPPORTED;
 }
 
-/* ---- values --------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* A number, decimal with a sign or in hex, up to ${end}. */
 static bool parse_number(const char *text, const char *end, uint64_t *ret_number)
@@ -147,7 +147,7 @@ static uint32_t set_predicate(const struct event_schema *schema, const struct et
     return code;
 }
 
-/* ---- the functions --------------------------------------------------------------------------------- */
+/* ---- the functions --------------------------------------------------------------------------- */
 
 static uint32_t set_filter(struct sim_tdh *tdh, const struct guid *provider,
     const struct etw_event_descriptor *descriptor, const struct etw_predicate *predicates,

@@ -32,7 +32,7 @@ bool sim_tdh_wpp_is(const struct etw_event_record *record)
     return record && record->header.flags & EVENT_FLAG_TRACE_MESSAGE;
 }
 
-/* ---- what the context names ----------------------------------------------------------------------- */
+/* ---- what the context names ------------------------------------------------------------------ */
 
 static const struct etw_tdh_context *find_context(
     uint32_t count, const struct etw_tdh_context *list, uint32_t type)
@@ -76,7 +76,7 @@ static bool find_path(
     return size > 0 && (size_t)size < path_size;
 }
 
-/* ---- a message ------------------------------------------------------------------------------------ */
+/* ---- a message ------------------------------------------------------------------------------- */
 
 static void close_message(struct message *m)
 {
@@ -139,7 +139,7 @@ uint32_t sim_tdh_wpp_describe(const struct etw_event_record *record, uint32_t co
     return out->failed ? ETW_ERROR_OUTOFMEMORY : 0;
 }
 
-/* ---- properties ----------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 /* The writer makes text for JSON: its escapes are taken off. */
 static void put_text(const struct message *m, struct buf *out)

@@ -1,6 +1,6 @@
 /*
- * A world, and what every function of it does first: is there a world, is this call to fail, which process
- * calls. `the_world` is there because the functions of Windows have no argument for it.
+ * A world, and what every function of it does first: is there a world, is this call to fail, which
+ * process calls. `the_world` is there because the functions of Windows have no argument for it.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -188,7 +188,7 @@ const struct etw_api *etw_sim_api(struct etw_sim *sim)
     return &sim->api;
 }
 
-/* ---- faults ----------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static size_t call_by_name(const char *function)
 {
@@ -303,7 +303,7 @@ void sim_world_note(
     }
 }
 
-/* ---- who calls -------------------------------------------------------------------------------- */
+/* ---- who calls ------------------------------------------------------------------------------- */
 
 void sim_world_set_last_error(uint32_t code)
 {

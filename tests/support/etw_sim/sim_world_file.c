@@ -33,7 +33,7 @@ static bool fail(const struct sim_world *world, const struct sim_world_item *ite
     return error_set(err, ERR_CONFIG, "%s:%u: %s", world->name, item->line, what);
 }
 
-/* ---- paths ---------------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static bool is_absolute(const char *path)
 {
@@ -64,7 +64,7 @@ static const char *resolve(struct sim_world *world, const char *path)
     return joined;
 }
 
-/* ---- what TDH knows --------------------------------------------------------------------------------- */
+/* ---- what TDH knows -------------------------------------------------------------------------- */
 
 static size_t collect(struct sim_world *world, enum sim_world_verb verb, const char **ret_paths)
 {
@@ -121,7 +121,7 @@ static bool add_names(struct sim_world *world, const struct sim_world_item *item
     return true;
 }
 
-/* ---- what runs -------------------------------------------------------------------------------------- */
+/* ---- what runs ------------------------------------------------------------------------------- */
 
 static struct guid provider_of(struct sim_world *world, const char *text)
 {
@@ -233,7 +233,7 @@ static bool run_items(struct sim_world *world, struct error *err)
     return true;
 }
 
-/* ---- the machine -------------------------------------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 /* On Windows several programs may write it at once: it is open for a line only. */
 static void note_call(void *self, const char *what, const char *session, uint32_t code)

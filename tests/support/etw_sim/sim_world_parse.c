@@ -1,6 +1,6 @@
 #include "support/etw_sim/sim_world_parse.h"
 
-/* Tables say what each statement takes; the parser knows words, numbers and GUIDs. */
+/* Tables have the arguments of each statement; the parser knows words, numbers and GUIDs. */
 enum word_type { WORD_NONE, WORD_NUMBER, WORD_TEXT, WORD_PATH };
 
 static const struct verb {
@@ -66,7 +66,7 @@ struct parser {
 #define FAIL(p, format, ...) \
     error_set((p)->err, ERR_FORMAT, "%s:%u: " format, (p)->name, (p)->line, __VA_ARGS__)
 
-/* ---- words ---------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static bool is_blank(uint8_t c)
 {
@@ -154,7 +154,7 @@ static bool text_of(struct parser *p, struct span word, const char **ret_text)
     return true;
 }
 
-/* ---- statements ----------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static bool kind_of(struct parser *p, struct span word, uint32_t *ret_kind)
 {

@@ -50,7 +50,8 @@ struct sim_world_item {
 
 enum { SIM_WORLD_MAX_BYTES = 4 * 1024 * 1024 };
 
-/* The statements of ${text}, which is not trusted, in order, in ${arena}; false with ${err} set ("NAME:LINE: what"). */
+/* The statements of ${text}, which is not trusted, in order, in ${arena}; false with ${err} set
+ * ("NAME:LINE: what"). */
 bool sim_world_parse(struct span text, const char *name, struct arena *arena,
     struct sim_world_item **ret_first, struct error *err);
 

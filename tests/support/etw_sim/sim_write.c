@@ -1,5 +1,5 @@
 /*
- * Writing events. All sessions that want one are asked for room first; one that has none fails the
+ * Writing events. All sessions that want one are first asked for room. One without room fails the
  * event for the others, too, except for those with INDEPENDENT_SESSION (logging-mode-constants).
  */
 #include "platform/plat_system.h"
@@ -39,7 +39,7 @@ uint32_t sim_write_all(struct etw_sim *sim, struct sim_target *targets, size_t c
     return first;
 }
 
-/* ---- events with EVENT_HEADER ----------------------------------------------------------------- */
+/* ---- events with EVENT_HEADER ---------------------------------------------------------------- */
 
 struct writer {
     struct etw_sim *sim;
@@ -70,7 +70,7 @@ static void add(struct items *x, uint16_t type, const void *data, size_t size)
     }
 }
 
-/* Does the event bring such an item along (replayed ones do)? Then none is made up. */
+/* True if the event brings such an item along (as replayed ones do); then none is made up. */
 static bool brings(const struct etw_sim_event *event, uint16_t type)
 {
     for (size_t i = 0; i < event->extended_count; i++) {
@@ -210,9 +210,10 @@ uint32_t sim_write_event(
     return sim_write_all(sim, targets, wanted, event->cpu, sim_clock_stamp(sim), encode, &w);
 }
 
-/* ---- by tests --------------------------------------------------------------------------------- */
+/* ---- by tests -------------------------------------------------------------------------------- */
 
-/* What TraceLoggingProvider.h asks before it writes: of what its callback was told last. */
+/* The test of TraceLoggingProvider.h before it writes, with the values that its callback got
+ * last. */
 static bool would_write(const struct etw_sim_provider_state *told, const struct event_descriptor *d)
 {
     bool level = told->level == 0 || d->level <= told->level;

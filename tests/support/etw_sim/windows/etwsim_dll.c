@@ -6,9 +6,9 @@
 #include "support/etw_sim/sim_world_file.h"
 
 /*
- * etwsim.dll: the simulated Windows for foreign programs (etwsim.def has the names).
- * It is one machine per process, made from the file that ETWSIM_WORLD names when a function is
- * called for the first time, and never ended: the process' end ends it. With the port of a machine in
+ * etwsim.dll: the simulated Windows for foreign programs (etwsim.def has the names). It is one
+ * machine per process, made from the file that ETWSIM_WORLD names when a function is called for the
+ * first time, and never ended: the process' end ends it. With the port of a machine in
  * ETWSIM_MACHINE it is that one's sessions that the program starts and finds.
  */
 static CRITICAL_SECTION lock; /* recursive: making the world calls its functions */

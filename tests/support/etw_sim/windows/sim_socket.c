@@ -73,8 +73,8 @@ bool sim_socket_send(intptr_t socket, const uint8_t *bytes, size_t size)
     return true;
 }
 
-/* Wait until there is something to take. Wine 8 does not always wake a thread whose own side is shut
- * while it waits: so it looks now and then. */
+/* Wait until there is something to take. Wine 8 does not always wake a thread whose own side is
+ * shut while it waits: so it looks now and then. */
 static bool wait_for_input(SOCKET s, const atomic_bool *shut)
 {
     enum { LOOK_AGAIN_US = 200 * 1000 };

@@ -1,6 +1,6 @@
 /*
- * For LD_PRELOAD: counts the calls of the printf family by their formats. At its end the program writes
- * `COUNT FORMAT` lines into the file PRINTF_COUNT_FILE.
+ * For LD_PRELOAD: counts the calls of the printf family by their formats. At its end the program
+ * writes `COUNT FORMAT` lines into the file PRINTF_COUNT_FILE.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
