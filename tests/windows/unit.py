@@ -1,4 +1,7 @@
-"""The unit tests that do not ask Linux for anything, in the build for Windows, under Wine."""
+"""The unit tests that do not ask Linux for anything, in the build for Windows, under Wine.
+
+    unit.py [-R REGEX] [-E REGEX]      by name: those that are run, and those of them that are not
+"""
 
 import os
 import subprocess
@@ -14,7 +17,7 @@ def main():
     prefix = wine.Prefix()
     try:
         return subprocess.run(
-            [os.environ["ETWSHIP_CTEST"], "--test-dir", str(wine.TESTS), "-L", "^unit$",
+            [os.environ["ETWSHIP_CTEST"], "--test-dir", str(wine.TESTS), "-L", "^unit$", *sys.argv[1:],
              # The same minutes of arithmetic on every system.
              "-LE", "^model$",
              # Wine on a busy machine drops a connection or an answer at times. The same programs run
