@@ -29,4 +29,5 @@ if ! { cmake --preset ci -DETWSHIP_FULL=$full -DETWSHIP_LTO=$full && cmake --bui
     exit 1
 fi
 
-exec ctest --test-dir build/ci -j "$jobs" --output-on-failure
+# Many tests wait most of their time.
+exec ctest --test-dir build/ci -j "$((2 * jobs + 1))" --output-on-failure
