@@ -43,7 +43,7 @@ static void push(struct feed *feed)
         .payload = span_make(payload, sizeof(payload)),
         .trace = &trace};
     for (unsigned i = 0; i < EVENTS; i++) {
-        /* Three at a time of each provider, as buffers of one processor often hold them. */
+        /* Three events in a row of each provider, as buffers of one processor often have them. */
         record.provider.bytes[0] = (uint8_t)(1 + i / 3 % PROVIDERS);
         record.time = 1000 + i;
         feed->sink.record(feed->sink.self, &record);

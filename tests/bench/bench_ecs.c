@@ -65,7 +65,7 @@ static void bench_fini(struct bench *b)
     schema_cache_destroy(b->cache);
 }
 
-/* All events of a kind under one GUID; nanoseconds per event. */
+/* All events of a kind with one GUID; returns nanoseconds per event. */
 static double round_of(struct bench *b, size_t kind, bool is_known, size_t *ret_bytes)
 {
     const struct schema_choice *choice = schema_cache_find(b->cache, b->records[kind][0]);

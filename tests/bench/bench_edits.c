@@ -144,7 +144,7 @@ static void bench_fini(struct bench *b)
     schema_cache_destroy(b->cache);
 }
 
-/* What a worker does of it: find the rules that fit, apply them, write. */
+/* The work of a worker: find the rules that match, apply them, write. */
 static void write(struct bench *b, size_t kind, const struct event_record *record)
 {
     const struct filter *filter = b->filters[kind];
@@ -166,7 +166,7 @@ static void write(struct bench *b, size_t kind, const struct event_record *recor
     event_format_native.event(b->writer, event, &b->out);
 }
 
-/* Does each rule change each event? */
+/* Checks that each rule changes each event. */
 static bool edits_all(struct bench *b)
 {
     struct buf plain;

@@ -18,13 +18,13 @@
 #include "support/etl_mix.h"
 #include "support/etl_mix_schema.h"
 
-/* The yardstick knows the first kinds; WPP messages are measured alone. */
+/* The yardstick knows the first kinds; WPP messages are measured without one. */
 enum { KINDS = 7, LIMIT_KINDS = 6, RECORDS = 2048, DEFAULT_ROUNDS = 21, MAX_ROUNDS = 1000 };
 
 static const enum etl_mix_kind kinds[KINDS] = {MIX_DNS_COMPLETED, MIX_PROCESS_START,
     MIX_HTTP_REQUEST, MIX_KERNEL_PROCESS_START, MIX_KERNEL_DISK_READ, MIX_KERNEL_SAMPLE, MIX_WPP};
 
-/* The format of the messages, for the moment of reading it. */
+/* The text of the formats, while it is read. */
 static const char tmf_path[] = "bench_events.tmf";
 
 static const char tail[] =

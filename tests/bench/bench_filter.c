@@ -23,9 +23,9 @@ enum { MAX_RULES = 1000, TEXT_BYTES = 128 };
 struct list {
     const char *name;
     const char *keep;
-    const char *pattern; /* of the rules in front, which drop nothing; %u twice: their number */
+    const char *pattern; /* of the first rules, which drop nothing; %u twice: their number */
     unsigned count;
-    size_t against; /* list that is not made longer by many rules */
+    size_t against; /* the list to compare with, which does not grow with the number of rules */
     enum filter_action action;
 };
 

@@ -28,7 +28,7 @@ struct bench {
     uint32_t ends[RECORDS];
 };
 
-/* ---- what is allocated --------------------------------------------------------------------------- */
+/* ---- counting allocations -------------------------------------------------------------------- */
 
 static size_t allocations;
 
@@ -57,7 +57,7 @@ void *__wrap_realloc(void *memory, size_t size)
     return __real_realloc(memory, size);
 }
 
-/* ---- events ---------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void draw(struct bench *b)
 {
@@ -106,7 +106,7 @@ static void bench_fini(struct bench *b)
     schema_cache_destroy(b->cache);
 }
 
-/* ---- rounds ---------------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* Decode all events of a kind, and write them in ${format}, or not: NULL. Nanoseconds per event. */
 static double round_of(struct bench *b, size_t kind, const struct event_format *format,
@@ -128,7 +128,7 @@ static double round_of(struct bench *b, size_t kind, const struct event_format *
     return (double)(plat_cpu_ns() - start) / RECORDS;
 }
 
-/* Encoding alone: what a round with it takes more than one without. */
+/* The cost of encoding alone: a round with it minus a round without. */
 static bool measure(struct bench *b, size_t rounds)
 {
     static const struct event_format *const formats[FORMATS] = {

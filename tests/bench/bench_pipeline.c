@@ -58,7 +58,7 @@ static void warn(void *self, const char *output, const char *kind, const char *t
     fprintf(stderr, "bench_pipeline: %s: %s\n", output, text);
 }
 
-/* Read the whole trace into the queue, which has room for it. */
+/* Read the whole trace into the queue, which is large enough. */
 static bool fill(struct bench *bench, struct error *err)
 {
     struct config *config = config_create(NULL, NULL);

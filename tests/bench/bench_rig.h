@@ -8,7 +8,7 @@
 #include "schema/cache/schema_cache.h"
 #include "support/etl_mix.h"
 
-/* What benchmarks of formats have in common: events of a made trace, and the median of rounds. */
+/* Shared by benchmarks of formats: events of a made trace, and the median of rounds. */
 
 static inline void rig_die(const char *what)
 {
@@ -16,7 +16,7 @@ static inline void rig_die(const char *what)
     exit(1);
 }
 
-/* The trace that they are of. */
+/* The trace of the events. */
 static inline struct trace_info rig_trace(void)
 {
     return (struct trace_info){.host_name = span_text("PC-0042"),
@@ -26,7 +26,7 @@ static inline struct trace_info rig_trace(void)
         .pointer_size = 8};
 }
 
-/* Have ${cache} learn the definitions of the made trace, and return its generator. */
+/* ${cache} learns the definitions of the made trace; returns the trace's generator. */
 static inline struct etl_mix *rig_mix(struct schema_cache *cache, struct trace_info *trace)
 {
     struct etl_mix_options options = {

@@ -123,7 +123,7 @@ static inline uint8_t *process_flags(uint8_t *p, uint32_t flags)
     return p;
 }
 
-/* ${ret_image} is the image name as it was written: the message repeats it. */
+/* ${ret_image} is the written form of the image name: the message repeats it. */
 static uint8_t *process_data(
     struct limit *limit, const uint8_t *at, const uint8_t *end, uint8_t *p, struct span *ret_image)
 {
@@ -188,7 +188,8 @@ static uint8_t *process_start(struct limit *limit, const struct event_record *r,
     return finish(limit, p);
 }
 
-/* ElapsedMs is a multiple of a quarter below 2^18: known in advance, like everything here. */
+/* ElapsedMs is a multiple of a quarter below 2^18. That is known in advance, like all other facts
+ * here. */
 static inline uint8_t *quarters(uint8_t *p, const uint8_t *at)
 {
     static const char fractions[4][4] = {".0", ".25", ".5", ".75"};
@@ -314,7 +315,7 @@ static uint8_t *kernel_process(struct limit *limit, const struct event_record *r
     p = hex(p, load_le64(at + 24));
     p = LITERAL(p, ",\"Flags\":");
     p = hex(p, load_le32(at + 32));
-    at += 52; /* and the 16 bytes of TOKEN_USER in front of the SID */
+    at += 52; /* and the 16 bytes of TOKEN_USER before the SID */
     p = LITERAL(p, ",\"UserSID\":\"");
     p = sid(p, &at, end);
     p = LITERAL(p, "\",\"ImageFileName\":\"");
@@ -379,7 +380,7 @@ static uint8_t *sample(struct limit *limit, const struct event_record *r, uint8_
     return finish(limit, p);
 }
 
-/* ---- which kind ------------------------------------------------------------------------------- */
+/* ---- which kind ------------------------------------------------------------------------------ */
 
 /* The first four bytes of the providers' GUIDs tell them apart. */
 static uint8_t *write_event(struct limit *limit, const struct event_record *r, uint8_t *p)
@@ -428,7 +429,7 @@ size_t limit_write(struct limit *limit, const struct event_record *record, uint8
     return end ? (size_t)(end - out) : 0;
 }
 
-/* ---- constants of a run ----------------------------------------------------------------------- */
+/* ---- constants of a run ---------------------------------------------------------------------- */
 
 /* Append ${before}, ${text} escaped, ${after}. False if ${room} is too small. */
 static bool add_text(

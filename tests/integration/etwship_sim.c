@@ -13,14 +13,14 @@
 /*
  * etwship on a simulated Windows: the program itself, with the world that the file in ETWSIM_WORLD
  * describes, or, with the port of a machine in ETWSIM_MACHINE, on one that it shares with others
- * (etwsim_machine.c). Its registry is the file ETWSIM_REGISTRY, none without. Sessions that it leaves behind are an error of its own (exit code 99), but not
- * on a machine that is shared.
+ * (etwsim_machine.c). Its registry is the file ETWSIM_REGISTRY, none without. Sessions that it
+ * leaves behind are an error of its own (exit code 99), but not on a machine that is shared.
  */
 enum { EXIT_LEFT = 99 };
 
 /*
- * ETWSIM_EVENTLOG=NAME:COUNT: a channel of the Event Log that has COUNT records when the program starts, the same ones
- * each time. NAME:COUNT+: more come as long as it runs.
+ * ETWSIM_EVENTLOG=NAME:COUNT: a channel of the Event Log that has COUNT records when the program
+ * starts, the same ones each time. NAME:COUNT+: more come as long as it runs.
  */
 enum { LOG_NAME_BYTES = 128, WRITE_EVERY_MS = 20 };
 

@@ -21,7 +21,7 @@ static void warn(void *self, const char *text)
     fprintf(stderr, "etwsim-machine: %s\n", text);
 }
 
-/* What Wine's performance counter says, which its programs read on their own. */
+/* The value of Wine's performance counter, which programs under Wine read by themselves. */
 static uint64_t counter(void)
 {
     struct timespec now;

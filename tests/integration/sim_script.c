@@ -93,8 +93,8 @@ static void await_left(const char *session)
     }
 }
 
-/* A consumer that does nothing with events: its thread, "idle", takes what the simulation of a consumer takes. It ends
- * with its session. */
+/* A consumer that does nothing with events: its thread, "idle", takes what the simulation of a
+ * consumer takes. It ends with its session. */
 static struct plat_thread *idle_consumer;
 
 static void ignore_event(struct etw_event_record *record)

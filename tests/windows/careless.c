@@ -1,4 +1,4 @@
-/* A program that loads a DLL by its bare name: what etwship.exe must not do. */
+/* A program that loads a DLL by its bare name, which etwship.exe must not do. */
 #include <windows.h>
 
 int main(int argc, char **argv)

@@ -1,4 +1,5 @@
-/* A DLL that leaves a trace of being loaded. Lies beside the program under a name of Windows. */
+/* A DLL that leaves a trace when it is loaded. It lies beside the program with the name of one of
+ * Windows' DLLs. */
 #include <windows.h>
 
 BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, void *reserved)

@@ -1,7 +1,7 @@
 /*
- * crypt32.dll for tests under Wine: Wine's own, but what it finds out about revocation stands where Windows
- * puts it, too. Wine 8 notes in the whole chain's status that a certificate cannot be looked up; Windows also
- * in that of the simple chain, which libcurl reads (its schannel_verify.c).
+ * crypt32.dll for tests under Wine: Wine's own, but revocation errors also stand at Windows' place.
+ * Wine 8 reports only in the whole chain's status that a certificate cannot be looked up. Windows
+ * reports it also in that of the simple chain, which libcurl reads (its schannel_verify.c).
  */
 #include <windows.h>
 /* After windows.h, on which it depends. */

@@ -4,9 +4,9 @@
  *
  *   limit_ship TRACE PORT BODY_BYTES none|gzip|zstd AGENT [ACTION [FILE SYNC_BYTES]]
  *
- * PORT 0: to nowhere. ACTION: a line before each record, as the _bulk API has it; the text up to the id, which is made
- * as the agent makes it. Empty: none. FILE: each body is appended to it before it is posted, and after every SYNC_BYTES the
- * file is synchronised with the disk.
+ * PORT 0: to nowhere. ACTION: a line before each record, as the _bulk API has it; the text up to
+ * the id, which is made as the agent makes it. Empty: none. FILE: each body is appended to it
+ * before it is posted, and after every SYNC_BYTES the file is synchronised with the disk.
  *
  * Maps the trace (etlgen --mix limit --cpus 1, so that file order is the order of time), frames its
  * records with the agent's two functions for one record, writes their JSON one after the other and posts
@@ -103,7 +103,7 @@ static void send_both(int socket, char *head, size_t head_size, struct span body
     }
 }
 
-/* The sink's. Of its body, which no one needs but for its first bytes, nothing is looked at. */
+/* The sink's reply. Only the first bytes of it are needed, so the body is skipped. */
 static void await_reply(int socket)
 {
     static char reply[REPLY_BYTES + 1];
@@ -184,7 +184,8 @@ static void post(struct shipper *s)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Of the id, what differs from record to record: where it was read (outputs/delivery_id.h). */
+/* The part of the id that differs from record to record: the place of the record
+ * (outputs/delivery_id.h). */
 static size_t write_action(const struct shipper *s, uint8_t *to)
 {
     static const char rest[] = "\"}}\n";
@@ -249,7 +250,7 @@ static struct span map(const char *path)
     return span_make(memory, size);
 }
 
-/* What the agent writes for a session of this name. */
+/* The text that the agent writes for a session of this name. */
 static void prepare(struct shipper *s, struct span trace, const char *path, const char *agent)
 {
     struct error err;

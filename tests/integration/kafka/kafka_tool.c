@@ -33,7 +33,7 @@ static rd_kafka_t *make(rd_kafka_type_t type, const char *broker)
     return rd_kafka_new(type, conf, reason, sizeof(reason));
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void print(const rd_kafka_message_t *message)
 {
@@ -74,7 +74,7 @@ static int read_all(rd_kafka_t *rk, const char *name)
     return code ? fail(name, rd_kafka_err2str(code)) : 0;
 }
 
-/* ---- changing ------------------------------------------------------------------------------------ */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 static int answer(rd_kafka_queue_t *queue, const char *what)
 {
@@ -142,6 +142,6 @@ int main(int argc, char **argv)
     if (!rk) {
         return fail("librdkafka", "cannot be used");
     }
-    /* The process ends, and with it all that is open. */
+    /* The process ends, and all open handles with it. */
     return reads ? read_all(rk, argv[3]) : change(rk, argv[2], argv + 3);
 }

@@ -1,7 +1,7 @@
 #include "support/config_rig.h"
 #include "support/temp_folder.h"
 
-/* What a file says, where it stood, and settings without a file. */
+/* The content of a file, the places of values, and settings without a file. */
 
 static void what_is_not_given_has_its_default(void **state)
 {
@@ -271,7 +271,7 @@ static void a_secret_is_not_nothing(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_key_fails(cases[i].text, cases[i].what);
     }
-    /* Elsewhere nothing is a value, and $${ is no variable. */
+    /* In other places nothing is replaced, and $${ is no variable. */
     struct loaded l;
     const struct root *r = load_good(&l, "key: 'a$${EMPTY}b'\ntext: ${EMPTY}\nlabels: {a: ''}\n");
     assert_string_equal(r->key, "a${EMPTY}b");
@@ -294,7 +294,7 @@ static void a_secret_s_file_holds_one_line(void **state)
     static const char path[] = "test_config.line";
     static const struct {
         const char *text;
-        const char *what; /* NULL: it is `hush` */
+        const char *what; /* NULL: the key is `hush` */
     } cases[] = {
         {"hush", NULL},
         {"hush\n", NULL},

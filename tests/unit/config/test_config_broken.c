@@ -1,6 +1,6 @@
 #include "support/config_rig.h"
 
-/* Texts with mistakes: the lines they give, and that no piece of them does harm. */
+/* Texts with mistakes: their error lines, and that no part of such a text does harm. */
 
 struct broken {
     const char *text;

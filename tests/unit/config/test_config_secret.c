@@ -4,11 +4,11 @@
 #include "base/text/base64.h"
 #include "platform/plat_secret.h"
 
-/* Secrets that DPAPI has protected: read under Windows, and refused with plain words elsewhere. */
+/* Secrets protected by DPAPI: read under Windows, and refused with a clear text elsewhere. */
 
 static const char path[] = "test_config.dpapi";
 
-/* `dpapi:` and what protects ${secret}. False: this system has no DPAPI. */
+/* `dpapi:` and the protected form of ${secret}. False: this system has no DPAPI. */
 static bool protect(const char *secret, char *ret_value, size_t size)
 {
     struct buf bytes;

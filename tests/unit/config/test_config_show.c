@@ -3,7 +3,7 @@
 #include "config/config_report.h"
 #include "config/config_show.h"
 
-/* What is shown of a configuration, and what never is. */
+/* The parts of a configuration that are shown, and those that never are. */
 
 struct part {
     const char *key; /* of the KEYED mapping */
@@ -74,7 +74,7 @@ static const char *test_env(void *self, const char *name)
     return strcmp(name, "HIDE") == 0 ? "from the environment" : NULL;
 }
 
-/* Show ${yaml}, as YAML or JSON; the caller ends the buffer. */
+/* Show ${yaml}, as YAML or JSON; the caller frees the buffer. */
 static void show(const char *yaml, bool json, struct buf *out)
 {
     struct config *config = config_create(test_env, NULL);
@@ -180,8 +180,8 @@ static void what_is_shown_reads_back_as_the_same(void **state)
     }
 }
 
-/* Not with the defaults of its other keys, which are not in the file either: read back, it lacks a
- * required key. */
+/* The defaults of its other keys are not shown, because they are not in the file either: the shown
+ * text lacks a required key. */
 static void what_was_not_chosen_is_not_shown(void **state)
 {
     (void)state;

@@ -163,7 +163,7 @@ static void load_good(struct loaded *l, const char *const *settings)
     }
 }
 
-/* All lines of the report, with the folder's name cut out. */
+/* All lines of the report, without the folder's name. */
 static void assert_errors(const char *const *settings, const char *expected)
 {
     struct loaded l;
@@ -215,7 +215,7 @@ static void lists_of_included_files_are_appended_in_the_order_of_their_names(voi
     assert_int_equal(l.root->tags.count, 2);
     assert_string_equal(l.root->tags.items[1], "t");
     assert_string_equal(l.root->agent.log.level, "debug");
-    /* Relative to the file that they stand in; words are no paths. */
+    /* Paths are relative to the file that contains them; words are not paths. */
     assert_string_equal(item_at(&l, 0)->path, path_of("x"));
     assert_string_equal(item_at(&l, 1)->path, "auto");
     assert_string_equal(item_at(&l, 2)->path, path_of("conf.d/y"));

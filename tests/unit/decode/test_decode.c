@@ -6,9 +6,9 @@
 #include "unit/decode/schema_fixture.h"
 
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
-/* ---- single values ---------------------------------------------------------------------------------- */
+/* ---- single values --------------------------------------------------------------------------- */
 
-/* Each is followed by a UInt8 T, which shows how much was consumed. */
+/* Each is followed by a UInt8 T, which shows how many bytes were consumed. */
 static void every_in_type_takes_its_bytes(void **state)
 {
     (void)state;
@@ -139,7 +139,8 @@ static void sids_that_are_none_are_errors(void **state)
         "{} -20 V: not a SID at byte 0 of 20");
 }
 
-/* WPP_LOGPSID of the WDK's templates writes "NULL" for a pointer that is none, or to no SID. */
+/* WPP_LOGPSID of the WDK's templates writes "NULL" for a NULL pointer, or for a pointer to an
+ * invalid SID. */
 static void a_sid_of_wpp_may_be_the_text_null(void **state)
 {
     (void)state;
@@ -180,7 +181,7 @@ static void an_optional_field_is_there_only_if_bytes_remain(void **state)
     assert_decodes(SCHEMA(fields), "01 02", 8, "{\"A\":1} -1 B: the payload ends at byte 1 of 2");
 }
 
-/* ---- lengths and counts ----------------------------------------------------------------------------- */
+/* ---- lengths and counts ---------------------------------------------------------------------- */
 
 static void lengths_count_units_and_may_be_zero(void **state)
 {
@@ -317,8 +318,8 @@ static void an_array_that_does_not_fit_keeps_the_fields_before(void **state)
         SCHEMA(counted), "0200 0100", 8, "{} -4 A: its length exceeds the payload at byte 2 of 4");
 }
 
-/* Cut at every byte: fields are the same ones, as many as fit, and nothing lies outside. */
-/* ---- states -------------------------------------------------------------------------------------------- */
+/* Cut at every byte: the fields are unchanged, as many as fit, and no field lies outside. */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 static void without_layout_the_payload_stays_raw(void **state)
 {

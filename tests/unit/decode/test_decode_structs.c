@@ -5,7 +5,7 @@
 #include "support/decode_json.h"
 #include "unit/decode/schema_fixture.h"
 
-/* Structs, and payloads and counts that want too much. */
+/* Structs, and payloads and counts beyond the limits. */
 
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -28,7 +28,7 @@ static void structs_nest_and_repeat(void **state)
         "{\"N\":2,\"S\":{\"X\":3,\"I\":{\"Y\":4}},\"A\":[{\"K\":5,\"V\":\"a\"},{\"K\":6,\"V\":"
         "\"b\"}]}");
     assert_decodes(schema, "00 03 04", 8, "{\"N\":0,\"S\":{\"X\":3,\"I\":{\"Y\":4}},\"A\":[]}");
-    /* A group that broke off stays as far as it came. */
+    /* A group that ends early keeps the fields before that. */
     assert_decodes(schema, "02 03 04 05 'a' 00", 8,
         "{\"N\":2,\"S\":{\"X\":3,\"I\":{\"Y\":4}},\"A\":[{\"K\":5,\"V\":\"a\"},{}]} "
         "-0 K: the payload ends at byte 6 of 6");
@@ -72,7 +72,7 @@ static void the_first_element_of_an_array_serves_as_a_number(void **state)
     assert_decodes(SCHEMA(fields), "01 09 ff", 8, "{\"N\":[1,9],\"B\":\"ff\"}");
 }
 
-/* ---- hostile input ------------------------------------------------------------------------------------ */
+/* ---- hostile input --------------------------------------------------------------------------- */
 
 static void check_tree(const struct event *event, uint32_t first, uint32_t end)
 {

@@ -12,8 +12,8 @@
 #include "support/etw_sim/sim_tdh.h"
 #include "support/temp_folder.h"
 
-/* The functions, called as a program on Windows calls them. What they answer is known from the
- * tables of the sample providers (etl_mix_schema.h) and from tdh.h. */
+/* The functions, called like a program on Windows calls them. The tables of the sample providers
+ * (etl_mix_schema.h) and tdh.h give the expected answers. */
 
 enum { NOT_FOUND = 1168, INSUFFICIENT = 122, INVALID_DATA = 15005 };
 
@@ -61,7 +61,7 @@ static inline int use_nothing(void **state)
     return 0;
 }
 
-/* UTF-16 of ASCII, in one of some static places. */
+/* UTF-16 of ASCII, in one of some static buffers. */
 static inline etw_char *wide(const char *text)
 {
     static etw_char places[8][128];
@@ -100,7 +100,7 @@ static inline struct etw_event_record process_start(struct span payload)
     return event_of(&etl_mix_schema_process.guid, 1, 3, payload);
 }
 
-/* All of the answer, asked for twice with nothing to fill in between; the caller frees it. */
+/* The whole answer; two requests without a change in between must agree. The caller frees it. */
 static inline uint8_t *info_of(struct etw_event_record *record, uint32_t *ret_size)
 {
     uint32_t size = 0;

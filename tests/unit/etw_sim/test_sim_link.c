@@ -21,7 +21,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Sends back what comes, until the other side is gone. */
+/* Sends the received messages back, until the other side is gone. */
 static void echo(void *self)
 {
     struct sim_link *link = sim_link_accept(listener);
@@ -125,10 +125,10 @@ static void waiting_threads_are_woken_when_a_link_is_shut(void **state)
 
 static void without_a_server_there_is_no_link(void **state)
 {
-    enum { NOBODY = 1 }; /* tcpmux, which no system has any more, and never given to a listener */
+    enum { UNUSED_PORT = 1 }; /* tcpmux: no system uses it any more, and no listener gets it */
     struct error err = {0};
     (void)state;
-    assert_null(sim_link_connect(NOBODY, &err));
+    assert_null(sim_link_connect(UNUSED_PORT, &err));
     assert_int_equal(err.code, ERR_IO);
 }
 

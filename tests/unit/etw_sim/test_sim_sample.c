@@ -4,7 +4,7 @@
 #include "schema/cache/schema_cache.h"
 #include "support/etw_sim/sim_sample.h"
 
-/* Two sides of each type: what is made up here is what the agent's decoder takes to the last byte,
+/* Two implementations of each type: the agent's decoder takes the made-up payload to its last byte,
  * for every event of the kernel table, with pointers of both widths. */
 struct fixture {
     struct decoder decoder;

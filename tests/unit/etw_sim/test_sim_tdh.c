@@ -4,7 +4,7 @@
 #include "support/etw_sim/etw_sim_payload.h"
 #include "support/etw_sim/sim_tdh.h"
 
-/* What TDH says of events and providers, and the filters it makes. */
+/* TDH's answers about events and providers, and the filters that it makes. */
 
 static const struct schema_map *no_map(void *self, const struct guid *provider, struct span name)
 {
@@ -43,8 +43,7 @@ static void an_info_says_what_the_manifest_says(void **state)
         assert_int_equal(read->fields[i].in_type, type->fields[i].in_type);
     }
     assert_int_equal(load_le32(info + 0x30), 0);
-    assert_wide(
-        info + load_le32(info + 0x38), "Information "); /* a message, as tracerpt shows it */
+    assert_wide(info + load_le32(info + 0x38), "Information "); /* a message, in tracerpt's form */
     assert_wide(info + load_le32(info + 0x3c), "Etwship-Sample-Process/Analytic");
     assert_wide(info + load_le32(info + 0x44), "ProcessStart");
     assert_wide(info + load_le32(info + 0x48), "Start ");
@@ -140,7 +139,8 @@ static void a_map_is_found_by_the_name_in_the_info(void **state)
     assert_int_equal(load_le32(map + 4), 1); /* MANIFEST_VALUEMAP */
 }
 
-/* StackWalk_Event has properties Stack1 to Stack192, of which an event has as many as it is long. */
+/* StackWalk_Event has properties Stack1 to Stack192. An event has as many of them as fit its
+ * length. */
 static void a_stack_is_not_cut(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void a_kernel_event_is_described_by_its_class(void **state)
     free(info);
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static bool is_listed(const char *name)
 {
@@ -294,7 +294,7 @@ static void the_events_of_a_manifest_can_be_exported(void **state)
         etw_sim_TdhGetManifestEventInformation(provider, &descriptor, NULL, &size), NOT_FOUND);
 }
 
-/* ---- payload filters ------------------------------------------------------------------------------ */
+/* ---- payload filters ------------------------------------------------------------------------- */
 
 static uint32_t filter_on(
     uint16_t id, const char *field, uint16_t op, const char *value, void **ret_filter)

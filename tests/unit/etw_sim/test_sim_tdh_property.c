@@ -4,7 +4,7 @@
 
 /* Single properties of an event, and their texts. */
 
-/* ---- properties ----------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 static uint32_t get(struct etw_event_record *record, const char *name, uint32_t index,
     const char *member, uint8_t *ret_bytes, uint32_t *ret_size)
@@ -200,7 +200,7 @@ static void values_are_named_by_their_map(void **state)
             0);
         assert_wide(text, rows[i].text);
     }
-    /* What is in no map is asked for again without it. */
+    /* For a value that is in no map, the text is requested again without the map. */
     uint8_t other[4] = {8};
     etw_char text[64];
     uint16_t consumed = 0;

@@ -1,4 +1,4 @@
-/* Messages of WPP code by TDH: what a caller's context names is read (tdh_context_type,
+/* TDH's messages of WPP code: it reads the files that the caller's context names (tdh_context_type,
  * property_data_descriptor). */
 #include "sim_tdh_rig.h"
 
@@ -57,7 +57,7 @@ static void a_message_is_written_by_the_file_that_the_context_names(void **state
 {
     (void)state;
     struct etw_event_record record = message();
-    /* What wide() makes is used again after a few calls. */
+    /* The buffers of wide() are reused after a few calls. */
     etw_char texts[3][128];
     memcpy(texts[0], wide(tmf_path), sizeof(texts[0]));
     memcpy(texts[1], wide(folder), sizeof(texts[1]));
@@ -111,7 +111,7 @@ static void what_no_context_describes_is_not_found(void **state)
     assert_int_equal(etw_sim_TdhGetEventInformation(&record, 1, &context, NULL, &size), NOT_FOUND);
     assert_int_equal(etw_sim_TdhGetPropertySize(&record, 1, &context, 1, &path, &size), NOT_FOUND);
     context.value = (uintptr_t)wide(tmf_path);
-    record.header.descriptor.id = 11; /* no message of this number */
+    record.header.descriptor.id = 11; /* there is no message with this number */
     assert_int_equal(etw_sim_TdhGetPropertySize(&record, 1, &context, 1, &path, &size), NOT_FOUND);
     record.header.descriptor.id = 10;
     path.name = (uintptr_t)wide("NoSuch");
@@ -131,7 +131,7 @@ static void decoding_handles_keep_what_they_were_told(void **state)
     assert_int_equal(etw_sim_TdhOpenDecodingHandle(&handle), 0);
     assert_int_equal(etw_sim_TdhGetWppMessage(handle, &record, &size, NULL), NOT_FOUND);
     assert_int_equal(etw_sim_TdhSetDecodingParameter(handle, &file), 0);
-    path[0] = 0; /* they have a copy */
+    path[0] = 0; /* TDH has a copy */
     assert_int_equal(etw_sim_TdhGetDecodingParameter(handle, &asked), 0);
     assert_wide((const void *)(uintptr_t)asked.value, tmf_path);
     size = 0;

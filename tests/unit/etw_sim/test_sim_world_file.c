@@ -11,7 +11,7 @@
 #include "support/etw_sim/sim_world_file.h"
 #include "support/temp_folder.h"
 
-/* A world as a foreign program finds it: everything from files, nothing set up by calls. */
+/* A world for a foreign program: everything comes from files, nothing is set up by calls. */
 static char folder[TEMP_FOLDER_BYTES];
 static struct error err;
 static char warning[256];
@@ -121,7 +121,8 @@ static void a_provider_emits_when_it_is_enabled_and_tdh_knows_its_events(void **
     assert_true(rig_consumer_start(&c, sim, "mine", 0));
     assert_int_equal(c.header.number_of_processors, 3);
     assert_int_equal(rig_enable(sim, session, &etl_mix_schema_dns.guid, 0, 0, 0), 0);
-    /* More than the trace has: it begins again. A part of a buffer is flushed after a second. */
+    /* More events than the trace has, so it begins again. A partly filled buffer is flushed after a
+     * second. */
     rig_consumer_await(&c, 30);
     assert_int_equal(rig_stop(sim, "mine"), 0);
     assert_int_equal(rig_consumer_wait(&c), 0);

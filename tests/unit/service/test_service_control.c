@@ -18,7 +18,7 @@ static struct service_status status;
     "configure recovery after failures\nconfigure service SID\n"                   \
     "configure required privileges\nconfigure time to stop at shutdown\n"
 
-/* ---- install ------------------------------------------------------------------------------------- */
+/* ---- install --------------------------------------------------------------------------------- */
 
 static bool install(enum service_account account, service_settings_mask *ret_left_out)
 {
@@ -51,7 +51,8 @@ static void a_virtual_account_becomes_a_log_user(void **state)
               "add log user NT SERVICE\\etwship\nadd source etwship C:\\e.exe\n");
 }
 
-/* A viewer of events keeps the file with their texts open, so that an upgrade could not replace it. */
+/* A viewer of events keeps the file with the texts open, so an upgrade could not replace that
+ * file. */
 static void the_texts_of_events_are_those_of_the_dll_beside_the_program(void **state)
 {
     (void)state;
@@ -123,7 +124,8 @@ static void a_second_installation_is_reported(void **state)
     assert_int_equal(err.code, ERR_CONFIG);
     assert_non_null(strstr(err.text, "installed already"));
     buf_add_byte(&scm.log, 0);
-    assert_null(strstr((const char *)scm.log.data, "remove")); /* not what others have installed */
+    assert_null(
+        strstr((const char *)scm.log.data, "remove")); /* the installation of others stays */
 }
 
 static void a_missing_right_is_reported_with_what_to_do(void **state)
@@ -135,7 +137,7 @@ static void a_missing_right_is_reported_with_what_to_do(void **state)
     assert_non_null(strstr(err.text, "run as administrator"));
 }
 
-/* ---- start and stop ---------------------------------------------------------------------------------- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static void a_start_waits_until_it_runs(void **state)
 {
@@ -177,7 +179,7 @@ static void one_that_makes_progress_is_waited_for_and_one_that_stands_still_is_n
         {.state = SERVICE_STATE_START_PENDING, .checkpoint = 2, .wait_hint_ms = 60000});
     assert_false(service_control_start(&status, &before, &err));
     assert_non_null(strstr(err.text, "no progress while it starts"));
-    /* Four seconds up to the checkpoint, then as long as it said. */
+    /* Four seconds up to the checkpoint, then as long as the service asked for. */
     assert_int_equal(scm.clock_ns / s, 64);
 }
 
@@ -242,7 +244,7 @@ static void a_process_that_does_not_end_is_told(void **state)
     assert_non_null(strstr(err.text, "its process does not end"));
 }
 
-/* ---- uninstall ------------------------------------------------------------------------------------------ */
+/* ---- uninstall ------------------------------------------------------------------------------- */
 
 static void a_reload_is_asked_of_one_that_runs(void **state)
 {
@@ -319,7 +321,7 @@ static void a_status_says_what_is_registered_and_what_runs(void **state)
     assert_false(service_control_query(&status, &config, &err));
 }
 
-/* ---- change -------------------------------------------------------------------------------------- */
+/* ---- change ---------------------------------------------------------------------------------- */
 
 static bool change(enum service_account account)
 {
@@ -355,7 +357,7 @@ static void one_that_gets_another_account_changes_groups(void **state)
               "remove log user NT SERVICE\\etwship\n" SETTINGS "add source etwship C:\\e.exe\n");
 }
 
-/* Accounts as an installation finds them; the service manager here takes no wrong password. */
+/* Accounts in an installation; this service manager accepts no wrong password. */
 static void an_account_is_given_back_without_a_password_that_it_does_not_take(void **state)
 {
     (void)state;

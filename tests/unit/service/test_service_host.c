@@ -7,8 +7,8 @@
 #include "support/test.h"
 
 /*
- * A service control manager that runs the service on a thread, sends it controls, and takes its
- * reports and events. Everything waits for what comes next, never for a time.
+ * A service control manager that runs the service on a thread, sends it controls, and receives its
+ * reports and events. The tests wait for events, never for a time.
  */
 enum { MAX_REPORTS = 65536, MAX_EVENTS = 8, EVENT_BYTES = 40000 };
 
@@ -128,7 +128,7 @@ static int tear_down(void **state)
 
 #define host_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
-/* ---- works -------------------------------------------------------------------------------------------- */
+/* ---- works ----------------------------------------------------------------------------------- */
 
 static void on_stop(void *self)
 {
@@ -180,7 +180,8 @@ static const struct service_status *last_report(void)
     return &fake.reports[fake.report_count - 1];
 }
 
-/* Forward only, and what SERVICE_STATUS's documentation says of each state. */
+/* States only move forward, and each has the members that the documentation of SERVICE_STATUS
+ * requires. */
 static void assert_reports(void)
 {
     static const int order[] = {[SERVICE_STATE_START_PENDING] = 0,
@@ -308,7 +309,7 @@ static void ask_for_all_else(void)
     }
     plat_mutex_unlock(&fake.mutex);
     assert_int_equal(ask(SERVICE_ASKS_STOP), SERVICE_OK);
-    ask(SERVICE_ASKS_STOP); /* once more: nothing more */
+    ask(SERVICE_ASKS_STOP); /* a second request changes nothing */
 }
 
 static void a_changed_configuration_is_handed_on_and_unknown_controls_are_refused(void **state)

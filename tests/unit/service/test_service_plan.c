@@ -46,7 +46,7 @@ static void recovery_waits_longer_and_longer(void **state)
     for (size_t i = 1; i < plan.restart_count; i++) {
         assert_true(plan.restart_ms[i] > plan.restart_ms[i - 1]);
     }
-    /* Else the count begins again before the last of them. */
+    /* Otherwise the count would begin again before the last of them. */
     assert_true(plan.reset_s > plan.restart_ms[plan.restart_count - 1] / 1000);
     service_plan_fini(&plan);
 }
@@ -133,7 +133,7 @@ static void what_was_registered_before_can_be_planned_again(void **state)
     assert_true(service_plan_program((const char *)plan.command.data, path, sizeof(path)));
     assert_string_equal(path, "D:\\old\\etwship.exe");
     service_plan_fini(&plan);
-    /* What an account of the user's own has is not known: it is asked for the least. */
+    /* The privileges of a user's own account are unknown, so the plan asks for the fewest. */
     assert_true(service_plan_init_as(
         &plan, "D:\\e.exe", "\"D:\\e.exe\"", "DOMAIN\\agent$", SERVICE_START_AUTO, &err));
     assert_string_equal(plan.account, "DOMAIN\\agent$");

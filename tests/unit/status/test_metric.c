@@ -109,8 +109,9 @@ static void openmetrics_names_families_without_total(void **state)
     metric_set_fini(&set);
 }
 
-/* What a row says of itself has to hold: a name has its unit, a place has its labels. */
-/* Values that are known from elsewhere: 2026-11-21T09:30:00Z is 1795253400 s by Python's datetime. */
+/* A row must fit its own description: a name has its unit, and a place its labels. */
+/* Values that are known from elsewhere: 2026-11-21T09:30:00Z is 1795253400 s by Python's
+ * datetime. */
 static void otlp_has_sums_since_their_beginning_gauges_and_histograms(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ static void a_request_of_a_scraper_is_taken_apart(void **state)
     assert_span(request.authorization, "Bearer abc");
 }
 
-/* What comes in pieces says MORE until the last byte, whatever the pieces are. */
+/* A request in pieces gives MORE until its last byte, whatever the pieces are. */
 static void every_beginning_of_a_request_wants_more(void **state)
 {
     (void)state;
@@ -69,7 +69,7 @@ static void what_is_no_plain_get_is_refused(void **state)
         {"GET / HTTP/1.1\r\nno colon\r\n\r\n", STATUS_PARSE_BAD},
         {"GET / HTTP/1.1\r\n: x\r\n\r\n", STATUS_PARSE_BAD},
         {"GET / HTTP/1.1\r\nA: \x01\r\n\r\n", STATUS_PARSE_BAD},
-        {"\x16\x03\x01\x02", STATUS_PARSE_MORE}, /* TLS: it never gets further */
+        {"\x16\x03\x01\x02", STATUS_PARSE_MORE}, /* TLS: the server waits for more */
     };
     struct status_request request;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -14,7 +14,7 @@ enum { PATIENCE_MS = 20000, MAX_REPLY_BYTES = 1 << 22, LARGE_BYTES = 1 << 21 };
 
 static const struct ip_address loopback = {.bytes = {127, 0, 0, 1}, .size = 4};
 
-/* A page for each kind of reply, and what was asked. */
+/* A page for each kind of reply, and a record of the requests. */
 struct rig {
     struct status_server *server;
     struct plat_mutex mutex;
@@ -22,7 +22,7 @@ struct rig {
     unsigned parts;
     unsigned ended;
     bool trusted;
-    struct status_server_counts counts; /* that came with the last request */
+    struct status_server_counts counts; /* the counts at the last request */
 };
 
 static bool more(void *self, struct buf *out)
@@ -101,7 +101,7 @@ static void send_text(struct plat_socket *socket, const char *text)
         size_t written;
         enum plat_socket_result result = plat_socket_write(socket, rest, &written);
         if (result == PLAT_SOCKET_END) {
-            return; /* it was refused meanwhile */
+            return; /* the server refused it meanwhile */
         }
         rest = span_from(rest, written);
         struct plat_socket_wait wait = {.socket = socket, .write = true};
@@ -109,7 +109,7 @@ static void send_text(struct plat_socket *socket, const char *text)
     }
 }
 
-/* Everything up to the end of the connection, which comes. */
+/* Read everything up to the end of the connection. */
 static void receive(struct plat_socket *socket, struct buf *out)
 {
     buf_init(out, MAX_REPLY_BYTES);
@@ -211,8 +211,8 @@ static void a_stream_comes_in_parts_and_is_ended_once(void **state)
     plat_socket_close(gone);
 }
 
-/* More connections than there are places, none of which ever sends a whole request: a later client is answered
- * all the same. */
+/* More connections than places, none of which ever sends a whole request: a later client still gets
+ * an answer. */
 static void idle_connections_keep_no_client_out(void **state)
 {
     (void)state;
@@ -230,8 +230,8 @@ static void idle_connections_keep_no_client_out(void **state)
     rig_fini(&rig);
 }
 
-/* A client that asks for a lot and reads none of it delays no other, and a client that closed its half is
- * answered. */
+/* A client that requests much and reads nothing delays no other client. A client that closed its
+ * half gets its answer. */
 static void slow_readers_delay_no_client(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void slow_readers_delay_no_client(void **state)
     rig_fini(&rig);
 }
 
-/* ---- local connections: a socket of the file system, or a pipe ---------------------------------- */
+/* ---- local connections: a socket of the file system, or a pipe ------------------------------- */
 
 struct local {
     char folder[TEMP_FOLDER_BYTES];

@@ -44,7 +44,7 @@ static void make_certificate(void)
     EVP_PKEY_free(pair);
 }
 
-/* A server's end of a connection, and a client that does what it likes. */
+/* The server's end of a connection, and a client that the test controls. */
 struct rig {
     struct status_tls_context *context;
     struct plat_socket *listener;
@@ -120,7 +120,7 @@ static void records_without_end_that_carry_nothing_give_the_caller_its_turn(void
     assert_int_equal(status_tls_read(rig.tls, rig.socket, &byte, 1, &got), PLAT_SOCKET_LATER);
     assert_int_equal(got, 0);
     wait_readable(&rig, &readable, 0);
-    assert_true(readable); /* it did not read on until nothing was left */
+    assert_true(readable); /* the server did not read until nothing was left */
     rig_fini(&rig);
 }
 

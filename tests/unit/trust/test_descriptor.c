@@ -12,7 +12,7 @@ static const unsigned bits[] = {TRUST_HARM_WRITE, TRUST_HARM_APPEND, TRUST_HARM_
     TRUST_HARM_DELETE_CHILD, TRUST_HARM_ATTRIBUTES, TRUST_HARM_RIGHTS, TRUST_HARM_OWNER,
     TRUST_HARM_INHERIT, TRUST_HARM_OWNS};
 
-/* Judge ${sddl} as ${use}: "" trusted, "?" unknown, "*" everybody, else the SID as SDDL has it in
+/* Judge ${sddl} as ${use}: "" trusted, "?" unknown, "*" every account, else the SID in its form in
  * ${candidates}; then its harms. */
 static void judge(const char *sddl, enum trust_use use, const char *own, char out[64])
 {
@@ -27,7 +27,7 @@ static void judge(const char *sddl, enum trust_use use, const char *own, char ou
         assert_true(sid_read(&r, &self));
     }
     const struct sid_own both = {.process = &self};
-    /* Of the right size, so that a sanitizer sees what is beyond. */
+    /* Of the exact size, so that a sanitizer sees a read beyond it. */
     uint8_t *exact = malloc(size);
     assert_non_null(exact);
     memcpy(exact, bytes, size);
@@ -65,7 +65,7 @@ static void expect(const char *sddl, enum trust_use use, const char *own, const 
     assert_string_equal(found, expected);
 }
 
-/* As Windows sets its own places up (Get-Acl there). */
+/* The descriptors that Windows gives its own places (from Get-Acl). */
 #define DRIVE_C                                                                            \
     "O:TIG:TID:PAI(A;;LC;;;AU)(A;OICIIO;SDGXGWGR;;;AU)(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"    \
     "(A;OICI;0x1200a9;;;BU)(A;;0x1000a1;;;S-1-15-3-65536-1888954469-739942743-1668119174-" \
@@ -106,7 +106,7 @@ static void places_of_windows_are_judged_by_what_they_are_used_for(void **state)
     (void)state;
     static const struct {
         const char *sddl;
-        const char *as[4]; /* root, way, file, folder; NULL: never is one */
+        const char *as[4]; /* for root, way, file, folder; NULL: not in this use */
         const char *own;
     } cases[] = {
         {DRIVE_C, {"", "", NULL, "AU ai"}, NULL},
@@ -169,7 +169,7 @@ static void each_right_does_the_harm_that_it_does(void **state)
         {"O:BAD:(A;;GA;;;BU)", TRUST_FILE, "BU wadxrt"},
         {"O:BAD:(A;;GA;;;BU)", TRUST_WAY, "BU dcrt"},
         {"O:BAD:(A;;0x2000000;;;BU)", TRUST_FILE, "BU wadxrt"},
-        {"O:BAD:(A;;0x1000000;;;BU)", TRUST_FILE, ""}, /* audit lists take a privilege */
+        {"O:BAD:(A;;0x1000000;;;BU)", TRUST_FILE, ""}, /* changing audit lists needs a privilege */
     };
     expect_all(cases, sizeof(cases) / sizeof(cases[0]));
 }
@@ -180,8 +180,7 @@ static void an_owner_has_the_say(void **state)
     static const struct one cases[] = {
         {"O:U1D:(A;;FA;;;BA)", TRUST_FILE, "U1 o"},
         {"O:BUD:", TRUST_WAY, "BU o"},
-        {"O:U1D:(A;;FR;;;OW)", TRUST_FILE,
-            "U1 o"}, /* even where the list takes it from the owner */
+        {"O:U1D:(A;;FR;;;OW)", TRUST_FILE, "U1 o"}, /* although the list denies it to the owner */
         {"O:BAD:(A;;FA;;;OW)", TRUST_FILE, ""},
         {"O:DAD:(A;;FA;;;SY)", TRUST_FILE, ""},
         {"D:(A;;FA;;;SY)", TRUST_FILE, "?"},
@@ -210,19 +209,19 @@ static void what_is_denied_before_is_not_allowed(void **state)
         {"O:BAD:(D;;GA;;;BU)(A;;FA;;;BU)", TRUST_FILE, ""},
         {"O:BAD:(D;;FW;;;BU)(A;;FA;;;BU)", TRUST_FILE, "BU drt"},
         {"O:BAD:(D;;0x2;;;BU)(D;;0x4;;;BU)(A;;0x6;;;BU)", TRUST_FILE, ""},
-        /* Not in canonical order: what comes first holds. */
+        /* The list is not in canonical order: the first matching entry counts. */
         {"O:BAD:(A;;FW;;;BU)(D;;FA;;;BU)", TRUST_FILE, "BU wax"},
         {"O:BAD:(A;;0x2;;;BU)(D;;FA;;;BU)(A;;FA;;;BU)", TRUST_FILE, "BU w"},
-        /* To be denied by one name says nothing about the members of another. */
+        /* A denied account says nothing about the members of another one. */
         {"O:BAD:(D;;FA;;;AU)(A;;FW;;;BU)", TRUST_FILE, "BU wax"},
         {"O:BAD:(D;;FA;;;BU)(A;;FW;;;WD)", TRUST_FILE, "WD wax"},
         {"O:BAD:(D;;FA;;;DU)(A;;FW;;;U1)", TRUST_FILE, "U1 wax"},
         {"O:BAD:(D;;FA;;;BG)(A;;FW;;;AU)", TRUST_FILE, "AU wax"},
-        /* But for Everyone, which is in all tokens but one. */
+        /* Everyone is an exception: it is in all tokens but one. */
         {"O:BAD:(D;;FA;;;WD)(A;;FW;;;BU)(A;;FW;;;U1)", TRUST_FILE, ""},
         {"O:BAD:(D;;FA;;;WD)(A;;FW;;;AN)", TRUST_FILE, "AN wax"},
         {"O:BAD:(D;;FA;;;WD)(A;;FW;;;AN)(D;;FA;;;AN)", TRUST_FILE, "AN wax"},
-        /* Only what holds here, and is no matter of conditions or types. */
+        /* Only entries that apply here, without conditions or object types. */
         {"O:BAD:(D;OICIIO;FA;;;BU)(A;;FW;;;BU)", TRUST_FILE, "BU wax"},
         {"O:BAD:(XD;;FA;;;BU;(WIN://SYSAPPID Contains \"x\"))(A;;FW;;;BU)", TRUST_FILE, "BU wax"},
         {"O:BAD:(OD;;FA;bf967aba-0de6-11d0-a285-00aa003049e2;;BU)(A;;FW;;;BU)", TRUST_FILE,
@@ -263,7 +262,7 @@ static void what_depends_or_is_not_known_is_taken_for_the_worst(void **state)
         {"O:BAD:(OA;;FW;bf967aba-0de6-11d0-a285-00aa003049e2;;BU)", TRUST_FILE, "BU wax"},
         {"O:BAD:(OA;;FW;;;BU)", TRUST_FILE, "BU wax"},
         {"O:BAD:(OA;;FW;;;BA)", TRUST_FILE, ""},
-        {"O:BAD:(??0b;;FW;;;BU)", TRUST_FILE, "?"}, /* no room for what this type needs */
+        {"O:BAD:(??0b;;FW;;;BU)", TRUST_FILE, "?"}, /* this type needs more room */
         {"O:BAD:(??04;;0x0;;;SY)", TRUST_FILE, "?"},
         {"O:BAD:(??16;;0x0;;;SY)", TRUST_FILE, "?"},
         {"O:BAD:(??ff;;0x0;;;SY)", TRUST_FILE, "?"},
@@ -303,7 +302,7 @@ static void a_descriptor_that_ends_too_early_is_never_trusted(void **state)
     assert_int_equal(verdict.party, TRUST_NONE);
 }
 
-/* Each with one byte that makes it something else. */
+/* One byte of each is wrong. */
 static void a_broken_descriptor_is_unknown(void **state)
 {
     (void)state;
@@ -326,7 +325,7 @@ static void a_broken_descriptor_is_unknown(void **state)
         {LIST + 4, 2},   /* more entries than there are */
         {ENTRY + 2, 3},  /* an entry shorter than its header */
         {ENTRY + 2, 4},  /* without rights */
-        {ENTRY + 2, 23}, /* not in fours */
+        {ENTRY + 2, 23}, /* not a multiple of four */
         {ENTRY + 2, 20}, /* its SID does not fit */
         {ENTRY + 2, 28}, /* longer than the list */
         {SID, 0},        /* revision of its SID */

@@ -12,7 +12,8 @@ static void put16(uint8_t *at, size_t value)
     at[1] = (uint8_t)(value >> 8);
 }
 
-/* A REPARSE_DATA_BUFFER as [MS-FSCC] 2.1.2.4 and 2.1.2.5 lay it out: the name to show before the other. */
+/* A REPARSE_DATA_BUFFER with the layout of [MS-FSCC] 2.1.2.4 and 2.1.2.5: the name to show comes
+ * before the other. */
 static size_t make_link(uint8_t out[MAX_BYTES], uint32_t tag, const char *target, uint32_t flags)
 {
     static const char shown[] = "xy";
@@ -37,13 +38,13 @@ static size_t make_link(uint8_t out[MAX_BYTES], uint32_t tag, const char *target
     return names + 4 + size;
 }
 
-/* Relative as Windows would make it. */
+/* Relative, in Windows' form. */
 static size_t make(uint8_t out[MAX_BYTES], uint32_t tag, const char *target)
 {
     return make_link(out, tag, target, strncmp(target, "\\??\\", 4) == 0 ? 0 : RELATIVE);
 }
 
-/* In memory of the right size, so that a sanitizer sees what is beyond. */
+/* In memory of the exact size, so that a sanitizer sees a read beyond it. */
 static enum reparse_kind read(const uint8_t *bytes, size_t size, char text[MAX_BYTES])
 {
     struct buf target;
@@ -109,7 +110,7 @@ static void other_points_are_no_links_or_unknown_ones(void **state)
     }
 }
 
-/* As the kernel takes them, or would not; none can be gone after as a path. */
+/* Targets that the kernel would accept or refuse; none can be followed as a path. */
 static void targets_that_are_no_paths_are_unknown(void **state)
 {
     (void)state;

@@ -77,7 +77,7 @@ static void the_account_of_the_process_is_trusted(void **state)
     assert_true(is_trusted("LS", "LS"));
 }
 
-/* But only where what it wrote may be believed. */
+/* But only where its data may be trusted. */
 static void the_service_is_trusted_where_that_is_said(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void the_service_is_trusted_where_that_is_said(void **state)
     assert_true(is_trusted("ES", "ES"));
 }
 
-/* NT SERVICE\NAME, made from the name: the first one's is what Windows documents. */
+/* NT SERVICE\NAME, made from the name: Windows documents the first one's. */
 static void sids_of_services_are_made_of_their_names(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@
 #define REG PLAT_RIGHTS_FILE
 #define LNK PLAT_RIGHTS_LINK
 
-/* A system of files in a table: what has no line is not there. */
+/* A file system in a table: paths without a line do not exist. */
 struct place {
     const char *path;
     enum plat_rights_kind kind;
@@ -104,7 +104,7 @@ static bool look_windows(
 struct one {
     const char *path;
     enum trust_use use;
-    const char *expected; /* the words; NULL: trusted */
+    const char *expected; /* the report; NULL: trusted */
 };
 
 static void expect_all(const struct trust_system *system, const struct one *cases, size_t count)
@@ -194,7 +194,7 @@ static void on_linux_every_folder_and_link_on_the_way_counts(void **state)
         {"/etc/pipe", TRUST_FILE, NULL},
         {"/etc/secret/e.yaml", TRUST_FILE,
             "/etc/secret: its permissions cannot be determined: refused. use another place"},
-        /* what is not there */
+        /* a path that does not exist */
         {"/etc/none", TRUST_FOLDER, NULL},
         {"/tmp/none", TRUST_WAY, NULL},
         {"/tmp/none/x", TRUST_FOLDER, "/tmp: everybody may put files there. " ELSEWHERE},
@@ -270,7 +270,7 @@ static void on_windows_every_folder_and_link_on_the_way_counts(void **state)
             "\\\\host\\share\\: Everyone (S-1-1-0) may replace files there. " ELSEWHERE_WINDOWS},
         {"D:\\own", TRUST_FOLDER, NULL},
         {"\\\\?\\Volume{1}\\x", TRUST_FOLDER, NULL},
-        {"\\\\?\\UNC\\host\\share", TRUST_WAY, NULL}, /* not in the table by that name */
+        {"\\\\?\\UNC\\host\\share", TRUST_WAY, NULL}, /* the table does not have that name */
         {"F:\\x", TRUST_WAY, "F:\\: everybody may replace files there. " ELSEWHERE_WINDOWS},
         {"F:\\", TRUST_FOLDER, "F:\\: everybody may put files there. " ELSEWHERE_WINDOWS},
         {"\\\\.\\pipe\\x", TRUST_FILE,
