@@ -147,6 +147,7 @@ void event_editor_make_process(struct event_editor *editor)
             return;
         }
         slot->process.serial = next_serial();
+        slot->process.place = before->place ^ (uint32_t)slot->process.serial << 1;
         slot->source_serial = before->serial;
         slot->edit_count = editor->process_edit_count;
         memcpy(slot->edits, editor->process_edits, slot->edit_count * sizeof(slot->edits[0]));

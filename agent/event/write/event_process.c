@@ -1,14 +1,83 @@
 #include "event/write/event_process.h"
 
+#include <stdlib.h>
+
 #include "event/write/event_path_internal.h"
 #include "event/write/event_writer_internal.h"
 
 /*
  * Members of struct event_process for formats and paths. There are few processes and many events: a
- * writer caches the text of one process per slot, so an event costs one copy.
+ * writer keeps the text of one process per slot, so an event costs one copy.
  */
 
 /* ---- texts ------------------------------------------------------------------------------------- */
+
+enum { MAX_TEXT_BYTES = 1024 * 1024, MAX_TEXTS_BYTES = 4 * 1024 * 1024 };
+
+void event_process_texts_init(struct event_process_texts *texts)
+{
+    buf_init(&texts->made, MAX_TEXT_BYTES);
+}
+
+static void clear(struct event_process_texts *texts)
+{
+    for (size_t i = 0; texts->slots && i < texts->count; i++) {
+        free(texts->slots[i].text);
+    }
+    free(texts->slots);
+    texts->slots = NULL;
+    texts->count = 0;
+    texts->bytes = 0;
+}
+
+void event_process_texts_fini(struct event_process_texts *texts)
+{
+    clear(texts);
+    buf_fini(&texts->made);
+}
+
+/* Begin with ${count} empty slots. Without memory for them there are none, and nothing is kept. */
+static void begin(struct event_process_texts *texts, uint32_t count)
+{
+    clear(texts);
+    texts->slots = calloc(count, sizeof(*texts->slots));
+    texts->count = texts->slots ? count : 0;
+}
+
+static void keep(struct event_process_texts *texts, const struct event_process *process)
+{
+    struct event_process_slot *slot = &texts->slots[process->place & (texts->count - 1)];
+    struct span text = buf_span(&texts->made);
+    if (!slot->text || slot->room < text.size) {
+        uint8_t *room = realloc(slot->text, text.size);
+        if (!room) {
+            return;
+        }
+        texts->bytes += text.size - slot->room;
+        slot->text = room;
+        slot->room = (uint32_t)text.size;
+    }
+    memcpy(slot->text, text.data, text.size);
+    slot->size = (uint32_t)text.size;
+    slot->serial = process->serial;
+}
+
+static struct span make_text(struct event_writer *writer, const struct event_process *process,
+    struct event_process_texts *texts, event_process_fn *render)
+{
+    buf_reset(&texts->made);
+    render(writer, process, &texts->made);
+    if (texts->made.failed) {
+        return span_make(NULL, 0);
+    }
+    if (!texts->slots || texts->bytes > MAX_TEXTS_BYTES) {
+        begin(texts, texts->count ? texts->count : EVENT_PROCESS_SLOTS);
+    }
+    if (texts->slots && texts->made.size) {
+        keep(texts, process);
+    }
+    return buf_span(&texts->made);
+}
 
 struct span event_process_text(struct event_writer *writer, const struct event_process *process,
     enum event_process_part part, event_process_fn *render)
@@ -16,14 +85,19 @@ struct span event_process_text(struct event_writer *writer, const struct event_p
     if (!process) {
         return span_make(NULL, 0);
     }
-    struct event_process_slot *slot =
-        &writer->processes[part * EVENT_PROCESS_SLOTS + process->serial % EVENT_PROCESS_SLOTS];
-    if (slot->serial != process->serial) {
-        buf_reset(&slot->text);
-        render(writer, process, &slot->text);
-        slot->serial = slot->text.failed ? 0 : process->serial;
+    struct event_process_texts *texts = &writer->processes[part];
+    if (!texts->slots) {
+        return make_text(writer, process, texts, render);
     }
-    return slot->serial ? buf_span(&slot->text) : span_make(NULL, 0);
+    const struct event_process_slot *slot = &texts->slots[process->place & (texts->count - 1)];
+    bool is_other = slot->serial && slot->serial != process->serial;
+    if (slots_note(&texts->load, texts->count, is_other) &&
+        texts->count < EVENT_PROCESS_MAX_SLOTS) {
+        begin(texts, 2 * texts->count);
+        return make_text(writer, process, texts, render);
+    }
+    return slot->serial == process->serial ? span_make(slot->text, slot->size)
+                                           : make_text(writer, process, texts, render);
 }
 
 static void add_text_member(struct buf *out, const char *key, struct span value)

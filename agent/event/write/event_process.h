@@ -12,13 +12,15 @@ struct event_process {
     /* From 1; unique for this process and these facts over all tables, so texts may be cached by
      * it. */
     uint64_t serial;
+    uint64_t start_key; /* PsGetProcessStartKey: boot id << 48 | sequence number */
+    /* Where caches look for it first: processes that run beside each other have different places. */
+    uint32_t place;
     uint32_t pid;
     struct span name; /* of the image: notepad.exe */
     struct span
         executable; /* its path: with a drive if the volume is known, else with the device */
     struct span command_line; /* as CreateProcess had it */
     uint64_t start;           /* FILETIME */
-    uint64_t start_key;       /* PsGetProcessStartKey: boot id << 48 | sequence number */
 
     bool has_parent; /* the parent is known; if not, the process with this pid may be another one */
     uint32_t parent_pid;

@@ -32,8 +32,8 @@ struct event_writer *event_writer_create(
     for (size_t i = 0; i < EVENT_TRACE_SLOTS; i++) {
         buf_init(&writer->traces[i].text, 2 * MAX_SCRATCH_BYTES);
     }
-    for (size_t i = 0; i < EVENT_PROCESS_PARTS * EVENT_PROCESS_SLOTS; i++) {
-        buf_init(&writer->processes[i].text, MAX_SCRATCH_BYTES);
+    for (size_t i = 0; i < EVENT_PROCESS_PARTS; i++) {
+        event_process_texts_init(&writer->processes[i]);
     }
     for (size_t i = 0; i < EVENT_EDITED_SLOTS; i++) {
         buf_init(&writer->edited[i].text.text, 2 * MAX_SCRATCH_BYTES);
@@ -86,8 +86,8 @@ void event_writer_destroy(struct event_writer *writer)
     for (size_t i = 0; i < EVENT_TRACE_SLOTS; i++) {
         buf_fini(&writer->traces[i].text);
     }
-    for (size_t i = 0; i < EVENT_PROCESS_PARTS * EVENT_PROCESS_SLOTS; i++) {
-        buf_fini(&writer->processes[i].text);
+    for (size_t i = 0; i < EVENT_PROCESS_PARTS; i++) {
+        event_process_texts_fini(&writer->processes[i]);
     }
     free(writer);
 }

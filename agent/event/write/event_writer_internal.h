@@ -2,6 +2,7 @@
 #define ETWSHIP_EVENT_EVENT_WRITER_INTERNAL_H
 
 #include "base/put.h"
+#include "base/slots.h"
 #include "event/model/event_overflow.h"
 #include "event/value/event_log.h"
 #include "event/value/value_json.h"
@@ -96,12 +97,22 @@ struct event_edited_text {
     struct event_trace_text text;
 };
 
-/* Cached members of recent processes (event_process.h). */
-enum { EVENT_PROCESS_SLOTS = 128 };
+/* Texts of recent processes (event_process.h): a writer of events of many processes has many. */
+enum { EVENT_PROCESS_SLOTS = 128, EVENT_PROCESS_MAX_SLOTS = 4096 };
 
 struct event_process_slot {
     uint64_t serial; /* 0: none */
-    struct buf text;
+    uint8_t *text;   /* malloc'd */
+    uint32_t size;
+    uint32_t room;
+};
+
+struct event_process_texts {
+    struct event_process_slot *slots; /* NULL: not needed yet */
+    uint32_t count;                   /* a power of two */
+    struct slots_load load;
+    size_t bytes;    /* of all texts */
+    struct buf made; /* the text that was rendered last */
 };
 
 struct event_writer {
@@ -136,7 +147,7 @@ struct event_writer {
     const struct otel_codec *codec;  /* otel: the encoding; set by the format */
 
     struct event_trace_text traces[EVENT_TRACE_SLOTS];
-    struct event_process_slot processes[EVENT_PROCESS_PARTS * EVENT_PROCESS_SLOTS];
+    struct event_process_texts processes[EVENT_PROCESS_PARTS];
     struct event_edited_text edited[EVENT_EDITED_SLOTS];
     const struct event_agent *edited_agent; /* replaces `tail` while an edited trace is rendered */
 };
@@ -151,6 +162,9 @@ const struct event_trace_text *event_trace_get(
 
 /* Free the memory of the writer's heads. */
 void event_head_clear(struct event_writer *writer);
+
+void event_process_texts_init(struct event_process_texts *texts);
+void event_process_texts_fini(struct event_process_texts *texts);
 
 /* The head in another shape than the native one: `render` appends the whole text and sets its cuts,
  * `keywords` appends the text between the cuts of that name. A writer's cache holds one shape: all

@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "event/write/event_process.h"
 #include "unit/event/writer_fixture.h"
 
 /* Lines written by hand from the rules of docs/reference/events.md. */
@@ -334,6 +335,36 @@ static void time_stamps_are_right_in_any_order(void **state)
     fixture_fini(&f);
 }
 
+/* More than a writer keeps texts of, and longer ones than it keeps in all. */
+static void events_of_many_processes_have_the_texts_of_their_own(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 6000, EVENTS = 6 * PROCESSES, PAD = 1500 };
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+    f.record.present = RECORD_HAS_PROCESS;
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        uint32_t n = i % PROCESSES;
+        char name[32];
+        char found[64];
+        char line[PAD];
+        snprintf(name, sizeof(name), "p%u.exe", n);
+        memset(line, 'x', sizeof(line));
+        const struct event_process process = {.serial = n + 1,
+            .place = n,
+            .pid = 4 * n,
+            .name = span_text(name),
+            .command_line = span_make(line, n % 2 ? sizeof(line) : 1)};
+        f.event.process = &process;
+        buf_reset(&f.out);
+        event_format_native.event(f.writer, &f.event, &f.out);
+        snprintf(found, sizeof(found), ",\"name\":\"%s\",\"command_line\":\"x", name);
+        buf_add_byte(&f.out, 0);
+        assert_non_null(strstr((const char *)f.out.data, found));
+    }
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +378,7 @@ int main(void)
         cmocka_unit_test(events_of_two_providers_with_one_definition_keep_their_provider),
         cmocka_unit_test(two_traces_in_turns_keep_their_session_file_and_host),
         cmocka_unit_test(time_stamps_are_right_in_any_order),
+        cmocka_unit_test(events_of_many_processes_have_the_texts_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
