@@ -328,7 +328,8 @@ static void add_texts(struct sheet_texts *sheet, struct event_process *process,
 struct process_sheet *process_sheet_make(const struct process_sheet_parts *parts)
 {
     const struct process_news *known = &parts->facts->known;
-    struct event_process process = {.pid = known->pid,
+    struct event_process process = {.place = process_place(parts->machine, known->pid),
+        .pid = known->pid,
         .start = parts->start,
         .start_key = whole_key(known->start_key, parts->boot_id),
         .has_parent = known->has_parent,

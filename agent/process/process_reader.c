@@ -3,18 +3,35 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/slots.h"
 #include "event/model/record_process.h"
 #include "process/file_reader.h"
 #include "process/process_subjects.h"
 #include "process/process_table_own.h"
 
-enum { READER_SLOTS = 2048, OTHER_SLOTS = 64 };
+enum {
+    READER_SLOTS = 256,
+    READER_MAX_SLOTS = 4096,
+    OTHER_SLOTS = 64,
+    THREAD_SLOTS = 2048,
+    LINE_BYTES = 64, /* of a processor's cache */
+};
 
+/* As large as a line: where events are of many processes, most of the time goes into waiting for
+ * memory. */
 struct process_slot {
-    bool used;
-    struct life_key key;
+    struct process_answer answer; /* from > to: unused */
+    uint64_t machine;
     uint64_t start_key;
-    struct process_answer answer;
+};
+
+_Static_assert(sizeof(void *) < 8 || sizeof(struct process_slot) == LINE_BYTES, "see its comment");
+
+struct process_slots {
+    struct process_slot *list; /* in `memory`, at the begin of a line */
+    void *memory;
+    uint32_t count; /* a power of two */
+    struct slots_load load;
 };
 
 struct thread_slot {
@@ -25,10 +42,10 @@ struct thread_slot {
 
 struct process_reader {
     struct process_table *table;
-    struct process_slot processes[READER_SLOTS];
+    struct process_slots processes;
     /* used while the answer for an event's own process must stay valid */
-    struct process_slot others[OTHER_SLOTS];
-    struct thread_slot threads[READER_SLOTS];
+    struct process_slots others;
+    struct thread_slot threads[THREAD_SLOTS];
     struct file_reader *files;
     struct event_processes asked;
 };
@@ -36,17 +53,72 @@ struct process_reader {
 static const struct event_process *find_other(
     void *self, const struct event_record *record, uint32_t pid);
 
+static bool is_used(const struct process_slot *slot)
+{
+    return slot->answer.from <= slot->answer.to;
+}
+
+static bool make_slots(struct process_slots *slots, uint32_t count)
+{
+    void *memory = calloc(count + 1, sizeof(*slots->list));
+    if (!memory) {
+        return false;
+    }
+    size_t skip = (LINE_BYTES - (uintptr_t)memory % LINE_BYTES) % LINE_BYTES;
+    *slots = (struct process_slots){
+        .list = (struct process_slot *)(void *)((uint8_t *)memory + skip),
+        .memory = memory,
+        .count = count};
+    for (uint32_t i = 0; i < count; i++) {
+        slots->list[i].answer.from = 1;
+    }
+    return true;
+}
+
+static void free_slots(struct process_slots *slots)
+{
+    for (uint32_t i = 0; i < slots->count; i++) {
+        process_sheet_drop(slots->list[i].answer.sheet);
+    }
+    free(slots->memory);
+}
+
+static struct process_slot *slot_of(const struct process_slots *slots, const struct life_key *key)
+{
+    return &slots->list[process_place(key->machine, key->id) & (slots->count - 1)];
+}
+
+/* Have twice as many slots. Without memory for them this is not an error. */
+static void grow_slots(struct process_slots *slots)
+{
+    struct process_slots more;
+    if (!make_slots(&more, 2 * slots->count)) {
+        return;
+    }
+    for (uint32_t i = 0; i < slots->count; i++) {
+        const struct process_slot *slot = &slots->list[i];
+        const struct life_key key = {.machine = slot->machine, .id = slot->answer.pid};
+        if (is_used(slot)) {
+            *slot_of(&more, &key) = *slot;
+        }
+    }
+    free(slots->memory);
+    *slots = more;
+}
+
 struct process_reader *process_reader_create(struct process_table *table, struct error *err)
 {
     struct process_reader *reader = calloc(1, sizeof(*reader));
-    if (!reader) {
+    if (!reader || !make_slots(&reader->processes, READER_SLOTS) ||
+        !make_slots(&reader->others, OTHER_SLOTS)) {
+        process_reader_destroy(reader);
         error_set(err, ERR_MEMORY, "out of memory for a reader of processes");
         return NULL;
     }
     reader->table = table;
     reader->files = file_reader_create(table, err);
     if (!reader->files) {
-        free(reader);
+        process_reader_destroy(reader);
         return NULL;
     }
     reader->asked = (struct event_processes){.find = find_other, .self = reader};
@@ -55,16 +127,12 @@ struct process_reader *process_reader_create(struct process_table *table, struct
 
 void process_reader_destroy(struct process_reader *reader)
 {
-    for (size_t i = 0; reader && i < READER_SLOTS; i++) {
-        process_sheet_drop(reader->processes[i].answer.sheet);
-    }
-    for (size_t i = 0; reader && i < OTHER_SLOTS; i++) {
-        process_sheet_drop(reader->others[i].answer.sheet);
-    }
     if (reader) {
+        free_slots(&reader->processes);
+        free_slots(&reader->others);
         file_reader_destroy(reader->files);
+        free(reader);
     }
-    free(reader);
 }
 
 static bool is_current(const atomic_uint *stamps, uint32_t id, unsigned stamp)
@@ -72,9 +140,9 @@ static bool is_current(const atomic_uint *stamps, uint32_t id, unsigned stamp)
     return atomic_load_explicit(&stamps[process_stamp_of(id)], memory_order_acquire) == stamp;
 }
 
-static size_t slot_of(uint32_t id, size_t slots)
+static struct thread_slot *thread_slot_of(struct process_reader *reader, uint32_t id)
 {
-    return (id * 0x9e3779b1u >> 20) % slots;
+    return &reader->threads[(id * 0x9e3779b1u >> 20) % THREAD_SLOTS];
 }
 
 static struct life_key key_of(
@@ -95,23 +163,28 @@ static bool is_answer(const struct process_table *table, const struct process_sl
     const struct life_key *key, uint64_t time, uint64_t start_key)
 {
     const struct process_answer *answer = &slot->answer;
-    return slot->used && slot->key.id == key->id && slot->key.machine == key->machine &&
-           slot->start_key == start_key && answer->names == process_table_names(table) &&
-           answer->from <= time && time <= answer->to &&
+    return answer->pid == key->id && slot->machine == key->machine &&
+           slot->start_key == start_key && answer->from <= time && time <= answer->to &&
+           answer->names == process_table_names(table) &&
            is_current(table->process_stamps, key->id, answer->stamp) &&
            is_current(table->process_stamps, answer->parent_pid, answer->parent_stamp);
 }
 
 /* Process ${pid} at the time of the record; ${start_key}: 0 if unknown. */
-static const struct event_process *find(struct process_table *table, struct process_slot *slot,
+static const struct event_process *find(struct process_table *table, struct process_slots *slots,
     const struct event_record *record, uint32_t pid, uint64_t start_key)
 {
     const struct life_key key = key_of(table, record, pid);
+    struct process_slot *slot = slot_of(slots, &key);
+    bool is_other = is_used(slot) && (slot->answer.pid != pid || slot->machine != key.machine);
+    if (slots_note(&slots->load, slots->count, is_other) && slots->count < READER_MAX_SLOTS) {
+        grow_slots(slots);
+        slot = slot_of(slots, &key);
+    }
     if (!is_answer(table, slot, &key, record->time, start_key)) {
         process_sheet_drop(slot->answer.sheet);
         process_table_find(table, &key, record->time, start_key, &slot->answer);
-        slot->used = true;
-        slot->key = key;
+        slot->machine = key.machine;
         slot->start_key = start_key;
     }
     return slot->answer.sheet ? &slot->answer.sheet->process : NULL;
@@ -122,14 +195,27 @@ static bool knows_any(const struct process_table *table)
     return atomic_load_explicit(&table->knows_processes, memory_order_acquire);
 }
 
+void process_reader_expect(const struct process_reader *reader, const struct event_record *record)
+{
+    const struct life_key key = key_of(reader->table, record, record->process_id);
+    slots_expect(slot_of(&reader->processes, &key));
+}
+
+void process_reader_expect_next(
+    const struct process_reader *reader, const struct event_record *record)
+{
+    const struct life_key key = key_of(reader->table, record, record->process_id);
+    slots_expect(slot_of(&reader->processes, &key)->answer.sheet);
+}
+
 const struct event_process *process_reader_find(
     struct process_reader *reader, const struct event_record *record)
 {
     if (!(record->present & RECORD_HAS_PROCESS) || !knows_any(reader->table)) {
         return NULL;
     }
-    struct process_slot *slot = &reader->processes[slot_of(record->process_id, READER_SLOTS)];
-    return find(reader->table, slot, record, record->process_id, start_key_of(record));
+    return find(
+        reader->table, &reader->processes, record, record->process_id, start_key_of(record));
 }
 
 static const struct event_process *find_other(
@@ -139,8 +225,7 @@ static const struct event_process *find_other(
     if (!knows_any(reader->table)) {
         return NULL;
     }
-    struct process_slot *slot = &reader->others[slot_of(pid, OTHER_SLOTS)];
-    return find(reader->table, slot, record, pid, 0);
+    return find(reader->table, &reader->others, record, pid, 0);
 }
 
 const struct event_file *process_reader_used_file(
@@ -163,7 +248,7 @@ static bool find_pid(struct process_reader *reader, const struct event_record *r
         return false;
     }
     const struct life_key key = key_of(table, record, thread_id);
-    struct thread_slot *slot = &reader->threads[slot_of(key.id, READER_SLOTS)];
+    struct thread_slot *slot = thread_slot_of(reader, key.id);
     struct thread_answer *answer = &slot->answer;
     if (!slot->used || slot->key.id != key.id || slot->key.machine != key.machine ||
         record->time < answer->from || record->time > answer->to ||

@@ -20,6 +20,12 @@ void process_reader_destroy(struct process_reader *reader); /* NULL is fine */
 const struct event_process *process_reader_find(
     struct process_reader *reader, const struct event_record *record);
 
+/* Say that process_reader_find will be called for ${record} soon; and, some time after that was
+ * said, that it will be called next. */
+void process_reader_expect(const struct process_reader *reader, const struct event_record *record);
+void process_reader_expect_next(
+    const struct process_reader *reader, const struct event_record *record);
+
 /* Look-up of any process at the time of a record. Does not invalidate the answer of
  * process_reader_find. Valid as long as the reader. NULL if there is no reader. */
 const struct event_processes *process_reader_others(const struct process_reader *reader);

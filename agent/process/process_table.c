@@ -385,7 +385,7 @@ void process_table_find(struct process_table *table, const struct life_key *key,
 {
     plat_mutex_lock(&table->mutex);
     *ret_answer = (struct process_answer){
-        .parent_pid = key->id, .names = process_table_names(table)};
+        .pid = key->id, .parent_pid = key->id, .names = process_table_names(table)};
     struct life *life = find_life(table, key, time, start_key, ret_answer);
     if (life) {
         const struct process_entry *entry = life->value;

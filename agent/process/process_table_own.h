@@ -44,10 +44,11 @@ struct process_answer {
     struct process_sheet *sheet; /* owned by the caller; NULL: unknown */
     uint64_t from;
     uint64_t to;
-    unsigned stamp;
-    uint32_t parent_pid;
-    unsigned parent_stamp;
     uint64_t names; /* account_names_news at the time of the answer */
+    uint32_t pid;
+    uint32_t parent_pid;
+    unsigned stamp;
+    unsigned parent_stamp;
 };
 
 static inline uint64_t process_table_names(const struct process_table *table)

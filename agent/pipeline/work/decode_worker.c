@@ -320,6 +320,19 @@ static bool work_on_event(
     return true;
 }
 
+/* Have the processes of the next two events fetched from memory, ${cursor} being behind the event at hand. */
+static void expect_processes(
+    const struct process_reader *processes, const struct slab *slab, size_t cursor)
+{
+    struct slab_item item;
+    if (processes && slab_next(slab, &cursor, &item)) {
+        process_reader_expect_next(processes, item.record);
+        if (slab_next(slab, &cursor, &item)) {
+            process_reader_expect(processes, item.record);
+        }
+    }
+}
+
 static bool work_on_records(struct decode_worker *worker, struct slab *slab)
 {
     struct sealer *sealer = worker->settings.sealer;
@@ -331,6 +344,7 @@ static bool work_on_records(struct decode_worker *worker, struct slab *slab)
         slab->pieces[i].filtered += slab->left_out;
     }
     while (slab_next(slab, &cursor, &item)) {
+        expect_processes(worker->contexts[slab->session].processes, slab, cursor);
         if (!work_on_event(worker, slab, &item)) {
             return false;
         }

@@ -396,6 +396,37 @@ static void users_have_names_and_levels(void **state)
     rig_fini(&rig);
 }
 
+static void a_reader_of_many_processes_knows_each(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 3000, ROUNDS = 8 };
+    struct rig rig;
+    rig_init(&rig, 16 * 1024 * 1024);
+    struct trace_info other = {.boot_time = 1};
+    for (uint32_t i = 1; i <= PROCESSES; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "p%u.exe", i);
+        hear(&rig, LIFE_STARTED, 4 * i, 10, name);
+    }
+    for (uint32_t n = 0; n < ROUNDS * PROCESSES; n++) {
+        char name[32];
+        uint32_t i = 1 + n % PROCESSES;
+        snprintf(name, sizeof(name), "p%u.exe", i);
+        process_reader_expect(rig.reader, &(struct event_record){.process_id = 4 * i + 8});
+        process_reader_expect_next(rig.reader, &(struct event_record){.process_id = 4 * i + 4});
+        const struct event_process *process = find(&rig, 4 * i, 11);
+        assert_non_null(process);
+        assert_span(process->name, name);
+        assert_int_equal(process->pid, 4 * i);
+        const struct event_record elsewhere = {.present = RECORD_HAS_PROCESS,
+            .process_id = 4 * i,
+            .time = 11 * second,
+            .trace = &other};
+        assert_null(process_reader_find(rig.reader, &elsewhere));
+    }
+    rig_fini(&rig);
+}
+
 static void more_than_fit_cost_those_that_ended_first(void **state)
 {
     (void)state;
@@ -528,6 +559,7 @@ int main(void)
         cmocka_unit_test(a_start_key_counts_for_more_than_the_time),
         cmocka_unit_test(a_record_without_a_process_has_that_of_its_thread),
         cmocka_unit_test(users_have_names_and_levels),
+        cmocka_unit_test(a_reader_of_many_processes_knows_each),
         cmocka_unit_test(more_than_fit_cost_those_that_ended_first),
         cmocka_unit_test(more_threads_than_fit_are_forgotten),
         cmocka_unit_test(readers_are_told_the_truth_beside_a_writer),
