@@ -1,6 +1,7 @@
 #include "pipeline/record/event_decode.h"
 
 #include "event/value/wpp_format.h"
+#include "pipeline/record/width_evidence.h"
 #include "support/test.h"
 
 /* An event whose definition has not come yet. */
@@ -66,6 +67,54 @@ static void one_that_another_definition_fits_does_not(void **state)
     arena_fini(&arena);
 }
 
+/* A pointer and a text, which takes the bytes that a narrow pointer leaves: both widths fit. */
+static void texts_tell_how_wide_pointers_are(void **state)
+{
+    (void)state;
+    static const char pack[] = "etwship-pack 1\n"
+                               "provider 3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c \"P\"\n"
+                               "event mof 0 2\n"
+                               "class 3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c\n"
+                               "opcode 12\n"
+                               "field \"Address\" Pointer\n"
+                               "field \"File\" UnicodeString\n";
+    /* The upper half of an address of the kernel is no text; what follows is `C:\a`. */
+    static const uint8_t wide[] = {
+        0, 0x10, 0x20, 0x30, 0x80, 0xf8, 0xff, 0xff, 'C', 0, ':', 0, '\\', 0, 'a', 0, 0, 0};
+    static const uint8_t narrow[] = {
+        0, 0x10, 0x20, 0x30, 'C', 0, ':', 0, '\\', 0, 'a', 0, 'b', 0, 0, 0};
+    static const uint8_t neither[] = {
+        0, 0x10, 0x20, 0x30, 'x', 0, 'y', 0, 'z', 0, 'a', 0, 'b', 0, 0, 0};
+    const struct {
+        struct span payload;
+        uint8_t width;
+    } rows[] = {{span_make(wide, sizeof(wide)), 8}, {span_make(narrow, sizeof(narrow)), 4},
+        {span_make(neither, sizeof(neither)), 0}};
+    static const uint8_t headers[] = {4, 8}; /* what they say is not asked */
+    const struct schema_cache_settings settings = {.sources = {.pack = span_text(pack)}};
+    struct schema_cache *cache = schema_cache_create(&settings, NULL);
+    assert_non_null(cache);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * sizeof(headers); i++) {
+        const struct trace_info trace = {.pointer_size = 8};
+        struct event_record record = {.kind = RECORD_CLASSIC,
+            .present = RECORD_HAS_PROCESS,
+            .process_id = 10,
+            .pointer_size = headers[i % 2],
+            .descriptor = {.version = 2, .opcode = 12},
+            .payload = rows[i / 2].payload,
+            .trace = &trace};
+        assert_true(
+            guid_parse(span_text("3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c"), &record.provider));
+        struct event_decode self = {
+            .cache = cache, .decoder = &decoder, .widths = width_evidence_create(NULL)};
+        assert_non_null(self.widths);
+        event_decode_weigh(&self, &record);
+        assert_int_equal(width_evidence_find(self.widths, &record), rows[i / 2].width);
+        width_evidence_destroy(self.widths);
+    }
+    schema_cache_destroy(cache);
+}
+
 static void messages_without_format_are_counted(void **state)
 {
     (void)state;
@@ -95,6 +144,7 @@ int main(void)
         cmocka_unit_test(an_event_without_definition_says_nothing_of_it),
         cmocka_unit_test(one_whose_definition_is_late_says_so),
         cmocka_unit_test(one_that_another_definition_fits_does_not),
+        cmocka_unit_test(texts_tell_how_wide_pointers_are),
         cmocka_unit_test(messages_without_format_are_counted),
     };
     return cmocka_run_group_tests(tests, begin, end);
