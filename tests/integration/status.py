@@ -35,6 +35,11 @@ class Status(Rig):
         self.assertEqual(of(samples, "healthy"), 1)
         self.assertEqual(of(samples, "spool_full"), 0)
         self.assertEqual(of(samples, "provider_events_total"), EVENTS)
+        # What was lost is what ETW lost, and each drop that nobody asked for.
+        kinds = {name: {(dict(labels)["stage"], dict(labels)["reason"]) for found, labels in samples
+                        if found == f"etwship_session_{name}_events_total"} for name in ("lost", "dropped")}
+        self.assertEqual(kinds["lost"] - kinds["dropped"], {("etw", "events_lost")})
+        self.assertEqual(kinds["dropped"] - kinds["lost"], {("filter", "stack_walk")})
         status = json.loads(self.get("/status")[1])
         self.assertEqual(status["sessions"][0]["accepted"], EVENTS)
         self.assertEqual(status["outputs"][0]["acked"], of(samples, "output_acked_events_total"))
