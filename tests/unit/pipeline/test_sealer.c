@@ -313,6 +313,42 @@ static void a_gap_behind_what_was_dropped_takes_its_session_nowhere(void **state
     }
 }
 
+static enum spool_origin asked_for;
+
+static enum spool_room note_origin(struct spool *spool, enum spool_origin origin)
+{
+    (void)spool;
+    asked_for = origin;
+    return SPOOL_ROOM;
+}
+
+/* Room is kept for what cannot be read again, and the agent's own events need none. */
+static void room_is_asked_for_by_where_events_come_from(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 100, 0, 0);
+    struct spool_ops ops = *rig.spool->ops;
+    const struct spool_ops *before = rig.spool->ops;
+    ops.wait_room = note_origin;
+    rig.spool->ops = &ops;
+    finish_slab(&rig, 1, 0);
+    assert_int_equal(asked_for, SPOOL_LIVE);
+    finish_gap(&rig);
+    assert_int_equal(asked_for, SPOOL_OWN);
+    rig.session.waits = true;
+    finish_slab(&rig, 1, 0);
+    assert_int_equal(asked_for, SPOOL_REPLAYED);
+    rig.session = (struct sealer_session){
+        .streams = streams, .stream_count = 1, .replayable = true};
+    finish_gap(&rig);
+    assert_int_equal(asked_for, SPOOL_OWN);
+    finish_slab(&rig, 1, 0);
+    assert_int_equal(asked_for, SPOOL_REPLAYED);
+    rig.spool->ops = before;
+    rig_fini(&rig);
+}
+
 /* ---- more than fits into a batch ------------------------------------------------------------- */
 
 static void finish_large_slab(struct rig *rig, size_t bytes)
@@ -407,6 +443,7 @@ int main(void)
         cmocka_unit_test(what_has_no_number_takes_its_session_nowhere),
         cmocka_unit_test(a_slab_that_was_taken_in_part_is_dropped_in_part),
         cmocka_unit_test(a_gap_behind_what_was_dropped_takes_its_session_nowhere),
+        cmocka_unit_test(room_is_asked_for_by_where_events_come_from),
         cmocka_unit_test(a_batch_ends_where_it_is_as_long_as_one_can_be),
         cmocka_unit_test(a_batch_ends_where_its_routes_have_as_many_names_as_they_can),
     };
