@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "platform/plat_socket.h"
@@ -35,6 +36,43 @@ static void the_socket_is_private_and_goes_with_its_listener(void **state)
     assert_int_equal(stat(path, &facts), -1);
     assert_null(plat_socket_connect_local(path, 1000, &err));
     assert_int_equal(err.code, ERR_MISSING);
+    temp_folder_remove(folder);
+}
+
+/* Rights of the file keep others away. Where somebody has changed them, the system still says who
+ * has connected. */
+static void another_account_is_not_ours(void **state)
+{
+    (void)state;
+    enum { NOBODY = 65534 };
+    struct error err;
+    char folder[TEMP_FOLDER_BYTES];
+    char path[600];
+    if (geteuid() != 0) {
+        skip(); /* only root can become another account */
+    }
+    assert_int_equal(temp_folder_make(folder, "socket"), 0);
+    snprintf(path, sizeof(path), "%s/s", folder);
+    struct plat_socket *listener = plat_socket_listen_local(path, &err);
+    assert_non_null(listener);
+    assert_int_equal(chmod(folder, 0711), 0);
+    assert_int_equal(chmod(path, 0666), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        /* Folders above this one may be closed to it. */
+        bool connected = chdir(folder) == 0 && setuid(NOBODY) == 0 &&
+                         plat_socket_connect_local("s", 1000, &err);
+        _exit(connected ? 0 : 1);
+    }
+    int code;
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_int_equal(code, 0);
+    struct plat_socket *served = plat_socket_accept(listener);
+    assert_non_null(served);
+    assert_false(plat_socket_is_ours(served));
+    plat_socket_close(served);
+    plat_socket_close(listener);
     temp_folder_remove(folder);
 }
 
@@ -74,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_socket_is_private_and_goes_with_its_listener),
         cmocka_unit_test(only_a_dead_socket_makes_room),
+        cmocka_unit_test(another_account_is_not_ours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
