@@ -52,7 +52,7 @@ RUN = WORK / "run"
 RESULTS = WORK / "results.json"
 PRODUCT = ("agent", "config", "outputs")
 FUZZ = "fuzz_"
-FUZZERS = ROOT / "tests" / "fuzz"
+FUZZERS = SOURCE / "tests" / "fuzz"
 VALGRIND = ("valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite",
             "--errors-for-leak-kinds=definite")
 PROGRAMS = ("etwship", "etlgen", "etwship-sim")
@@ -211,7 +211,7 @@ class Layer:
 
     def measure(self):
         """Leave out what fails without a change, and learn how long the others take."""
-        folder = ROOT / "tests" / "unit" / self.name
+        folder = SOURCE / "tests" / "unit" / self.name
         tests = [path.stem.removeprefix("test_") for path in sorted(folder.glob("test_*.c"))]
         tests += [FUZZ + path.stem for path in self.objects if (FUZZERS / f"{FUZZ}{path.stem}.c").exists()]
         objects = [compiled.relative_to(BUILD) for compiled in self.objects.values()]
