@@ -238,6 +238,7 @@ class Support(unittest.TestCase):
         members = self.members()
         self.search(members)
         self.assertIn("etwship ", members["version.txt"])
+        self.assertRegex(members["system.txt"], r"^time 20\d\d-\d\d-\d\dT[\d:]{8}\.\d+Z, local time is ")
         self.assertRegex(members["status.txt"], r"process \d+ used it last; no process has this number now")
         self.assertIn("spool/catalogue.db", members["files.txt"])
         self.assertIn("local", members["spool.txt"])
