@@ -229,6 +229,9 @@ static void a_manifest_of_the_same_process_goes_before_embedded_metadata(void **
     for (int i = 0; i < 3; i++) {
         assert_span(name_of(cache, event_of(10)), "One");
         assert_string_equal(source_of(cache, event_of(20)), "embedded");
+        /* The manifest of the other process is no second choice. */
+        const struct event_record record = event_of(20);
+        assert_int_equal(schema_cache_find(cache, &record)->count, 1);
     }
     schema_cache_destroy(cache);
 }
