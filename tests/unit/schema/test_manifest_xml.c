@@ -87,6 +87,39 @@ static void keyword_names_are_those_of_the_provider_its_channels_and_winmeta(voi
     manifest_events_destroy(m);
 }
 
+/* There are as many names as bits, whatever a file says: the rest says nothing new. */
+static void a_bit_of_the_keywords_is_named_once(void **state)
+{
+    (void)state;
+    enum { NAMES = 300 };
+    static const char begin[] = "<instrumentationManifest><instrumentation><events>" PROVIDER
+                                "<keywords>";
+    static const char end[] = "</keywords><event value=\"1\"/></provider></events>"
+                              "</instrumentation></instrumentationManifest>";
+    struct buf xml;
+    buf_init(&xml, 1 << 16);
+    buf_add_text(&xml, begin);
+    for (int i = 0; i < NAMES; i++) {
+        buf_printf(&xml, "<keyword name=\"K%d\" mask=\"0x1\"/>", i);
+    }
+    buf_add_text(&xml, end);
+    buf_add_byte(&xml, 0);
+    assert_false(xml.failed);
+    struct manifest *m = parse((const char *)xml.data);
+    const struct event_schema *e = event(m, 1);
+    assert_true(e->keyword_count > 0 && e->keyword_count <= 64);
+    size_t found = 0;
+    for (size_t k = 0; k < e->keyword_count; k++) {
+        if (e->keywords[k].mask == 1) {
+            assert_span(e->keywords[k].name, "K0");
+            found++;
+        }
+    }
+    assert_int_equal(found, 1);
+    manifest_events_destroy(m);
+    buf_fini(&xml);
+}
+
 struct data_row {
     const char *attributes;
     uint16_t in_type;
@@ -371,6 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_has_the_names_and_numbers_of_what_it_refers_to),
         cmocka_unit_test(keyword_names_are_those_of_the_provider_its_channels_and_winmeta),
+        cmocka_unit_test(a_bit_of_the_keywords_is_named_once),
         cmocka_unit_test(what_an_event_leaves_out_is_not_stated),
         cmocka_unit_test(each_form_of_a_data_element_is_understood),
         cmocka_unit_test(members_of_structs_stand_behind_the_top_level_properties),
