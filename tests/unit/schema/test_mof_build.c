@@ -208,6 +208,8 @@ static void extensions_say_the_type(void **state)
         "{\"g\":\"7cc3d2aa-5ee2-4877-bb8e-19e2f15f2fd2\",\"h\":\"7cc3d2aa-5ee2-4877-bb8e-"
         "19e2f15f2fd2\","
         "\"v\":\"beef\",\"w\":\"A\",\"r\":\"B\"}");
+    assert_event(TYPE(ID(1) ", extension(\"Port\")] object p[2];" ID(2) "] uint8 end;"),
+        "01bb 0050 07", 8, "{\"p\":[443,80],\"end\":7}");
     /* TOKEN_USER, two pointers wide, then the SID; without one, four zero bytes. */
     static const char sid[] = TYPE(ID(1) ", extension(\"Sid\")] object s;" ID(2) "] uint8 end;");
     assert_event(sid, "0100000000000000 0000000000000000 010100000000000512000000 07", 8,
