@@ -54,8 +54,8 @@ PRODUCT = ("agent", "config", "outputs")
 FUZZ = "fuzz_"
 FUZZERS = SOURCE / "tests" / "fuzz"
 MEMORY_ERROR = 99
-VALGRIND = ("valgrind", "--quiet", f"--error-exitcode={MEMORY_ERROR}", "--leak-check=full", "--show-leak-kinds=definite",
-            "--errors-for-leak-kinds=definite")
+VALGRIND = ("valgrind", "--quiet", f"--error-exitcode={MEMORY_ERROR}", "--leak-check=full",
+            "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite")
 PROGRAMS = ("etwship", "etlgen", "etwship-sim")
 FAST_INTEGRATION = "^integration.(cli|names|definitions|outputs|explain|planted|config_files|otel|agent)$"
 
