@@ -234,6 +234,35 @@ static void what_finds_no_room_is_told_once(void **state)
     fini(&rig);
 }
 
+/* The reader remembers answers in few places, which machines share. */
+static void an_address_is_a_file_of_its_machine(void **state)
+{
+    (void)state;
+    enum { MACHINES = 2000 };
+    static struct trace_info traces[MACHINES];
+    static struct message message;
+    const struct process_table_settings settings = {.max_bytes = 0};
+    struct rig rig;
+    char name[32];
+    init(&rig, &settings);
+    for (unsigned i = 0; i < MACHINES; i++) {
+        traces[i].boot_time = i + 1;
+        snprintf(name, sizeof(name), "\\m%u", i);
+        make(&message, RUNDOWN, 50, 0xa0, name);
+        message.record.trace = &traces[i];
+        file_events_learn(rig.table, &message.record, true);
+    }
+    for (unsigned i = 0; i < MACHINES; i++) {
+        snprintf(name, sizeof(name), "\\m%u", i);
+        make(&message, DISK_READ, 40, 0xa0, NULL);
+        message.record.trace = &traces[i];
+        const struct event_file *file = process_reader_file(rig.reader, &message.record);
+        assert_non_null(file);
+        assert_span(file->path, name);
+    }
+    fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +273,7 @@ int main(void)
         cmocka_unit_test(a_record_is_believed_in_its_own_name),
         cmocka_unit_test(broken_text_becomes_valid),
         cmocka_unit_test(what_finds_no_room_is_told_once),
+        cmocka_unit_test(an_address_is_a_file_of_its_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
