@@ -150,6 +150,20 @@ void config_image_write(const struct config_field *fields, const void *settings,
     put_fields(&image, fields, settings);
 }
 
+bool config_image_equal(const struct config_field *fields, const void *a, const void *b)
+{
+    struct buf x;
+    struct buf y;
+    buf_init(&x, CONFIG_IMAGE_MAX_BYTES);
+    buf_init(&y, CONFIG_IMAGE_MAX_BYTES);
+    config_image_write(fields, a, &x, NULL, NULL);
+    config_image_write(fields, b, &y, NULL, NULL);
+    bool same = !x.failed && !y.failed && span_equal(buf_span(&x), buf_span(&y));
+    buf_fini(&x);
+    buf_fini(&y);
+    return same;
+}
+
 void config_image_write_shown(
     const struct config_field *fields, const void *settings, struct buf *out)
 {

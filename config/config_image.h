@@ -12,6 +12,12 @@
 void config_image_write(const struct config_field *fields, const void *settings, struct buf *out,
     void (*read)(void *self, const char *path), void *self);
 
+/* More than an image of any configuration has. */
+enum { CONFIG_IMAGE_MAX_BYTES = 2 * CONFIG_MAX_MEMORY_BYTES };
+
+/* Do both settings have the same value for each key of ${fields}? False: no memory, too. */
+bool config_image_equal(const struct config_field *fields, const void *a, const void *b);
+
 /* Without what may be secret: values of secret keys, and values of maps, such as headers. */
 void config_image_write_shown(
     const struct config_field *fields, const void *settings, struct buf *out);

@@ -92,7 +92,7 @@ static const struct config_field status_tls_fields[] = {
     {.key = NULL},
 };
 
-static const struct config_field status_fields[] = {
+const struct config_field app_status_fields[] = {
     {CONFIG_ROW("listen", STRING, struct app_status, listen),
         .help = "address and port, as in `127.0.0.1:9187` or `[::1]:9187`: the status page, `/metrics`, `/health`, `/ready`, `/status`, `/tap`; an address that other machines can reach, such as `0.0.0.0:9187`, needs `tls` and `token`; default: no server"},
     {CONFIG_ROW("unix", PATH, struct app_status, unix_path),
@@ -457,7 +457,7 @@ static void fill_root(struct tables *tables)
             .max = 1, .help = "version of the format of the configuration"},
         {CONFIG_STRUCT_ROW("agent", struct app_root, agent, agent_fields),
             .help = "the agent itself"},
-        {CONFIG_STRUCT_ROW("status", struct app_root, status, status_fields),
+        {CONFIG_STRUCT_ROW("status", struct app_root, status, app_status_fields),
             .help = "where the running agent shows its status"},
         {CONFIG_ROW("schema", STRUCTS, struct app_root, schemas), .fields = schema_fields,
             .size = sizeof(struct app_schema),

@@ -25,8 +25,9 @@ struct app_root {
 const struct config_field *app_fields_create(
     struct config *memory, const struct app_registry *registry);
 
-/* The rows of struct app_log, and of struct app_rule. */
+/* The rows of struct app_log, struct app_status and struct app_rule. */
 extern const struct config_field app_log_fields[];
+extern const struct config_field app_status_fields[];
 extern const struct config_field app_rule_fields[];
 
 /* Names of enum plat_priority, by value; ends with NULL. */

@@ -8,8 +8,6 @@
 #include "config/config_image.h"
 #include "config/config_text.h"
 
-enum { MAX_IMAGE_BYTES = 16 * 1024 * 1024 };
-
 enum filter_action app_rules_action(const struct app_rule *rule)
 {
     int edits;
@@ -82,25 +80,11 @@ struct filter_rule app_rules_filter_rule(const struct app_rule *rule)
     return one;
 }
 
-/* Rules have the same image only if each key of their table has the same value, but for the name. */
-static void write_image(const struct app_rule *rule, struct buf *image)
-{
-    struct app_rule unnamed = *rule;
-    unnamed.name = NULL;
-    buf_init(image, MAX_IMAGE_BYTES);
-    config_image_write(app_rule_fields, &unnamed, image, NULL, NULL);
-}
-
 bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b)
 {
-    struct buf x;
-    struct buf y;
-    write_image(a, &x);
-    write_image(b, &y);
-    bool same = !x.failed && !y.failed && span_equal(buf_span(&x), buf_span(&y));
-    buf_fini(&x);
-    buf_fini(&y);
-    return same;
+    struct app_rule unnamed[] = {*a, *b};
+    unnamed[0].name = unnamed[1].name = NULL;
+    return config_image_equal(app_rule_fields, &unnamed[0], &unnamed[1]);
 }
 
 void app_rules_complain(const struct config *memory, const struct app_rule *rule,

@@ -1,6 +1,5 @@
 #include "app/config/app_shape.h"
 
-#include <stdio.h>
 #include <xxhash.h>
 
 struct event_options app_shape_options(const struct app_output *output)
@@ -21,13 +20,16 @@ struct event_options app_shape_options(const struct app_output *output)
     return options;
 }
 
-uint32_t app_shape_hash(const struct app_output *output)
+bool app_shape_hash(const struct app_output *output, uint32_t *ret_hash, struct error *err)
 {
+    enum { MAX_TEXT_BYTES = 1024 };
     struct event_options options = app_shape_options(output);
-    char text[128];
-    int size = snprintf(text, sizeof(text), "format=%s uint64=%s max_string=%lu%s",
-        app_config_format(output), options.uint64_strings ? "string" : "number",
-        (unsigned long)options.max_string_bytes,
-        options.times == EVENT_TIMES_NANOS ? " times=nanos" : "");
-    return XXH32(text, (size_t)size, 0);
+    struct buf text;
+    buf_init(&text, MAX_TEXT_BYTES);
+    buf_printf(&text, "format=%s", app_config_format(output));
+    event_options_add_id(&options, &text);
+    bool ok = !text.failed || error_set(err, ERR_MEMORY, "out of memory");
+    *ret_hash = ok ? XXH32(text.data, text.size, 0) : 0;
+    buf_fini(&text);
+    return ok;
 }

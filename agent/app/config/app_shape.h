@@ -15,8 +15,8 @@ struct event_options app_shape_options(const struct app_output *output);
  * machines, and never change. Sessions and filters do not count: they decide which events arrive,
  * not their shape, and a user who changes a filter and reads a trace again wants the missing
  * events, not all of them twice. The data stream does not count either, as ids are unique within it
- * only.
+ * only. False: out of memory.
  */
-uint32_t app_shape_hash(const struct app_output *output);
+bool app_shape_hash(const struct app_output *output, uint32_t *ret_hash, struct error *err);
 
 #endif

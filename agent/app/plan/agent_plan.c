@@ -368,7 +368,6 @@ static bool plan_output(struct agent_plan *plan, size_t index,
             .shape = {.format = event_format_find(span_text(app_config_format(config))),
                 .options = app_shape_options(config),
                 .colors = settings->colors},
-            .hash = app_shape_hash(config),
             .max_bytes = SIZE_MAX,
             .max_events = SIZE_MAX,
             .max_age_ns = UINT64_MAX};
@@ -377,7 +376,8 @@ static bool plan_output(struct agent_plan *plan, size_t index,
                 config->name, app_config_format(config));
         }
         plan->stream_count++;
-        if (!compile(plan, &config->filters, "output ", config->name, &stream->shape.gate, err)) {
+        if (!app_shape_hash(config, &stream->hash, err) ||
+            !compile(plan, &config->filters, "output ", config->name, &stream->shape.gate, err)) {
             return false;
         }
     }

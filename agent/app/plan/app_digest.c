@@ -9,7 +9,7 @@
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
 
-enum { MAX_IMAGE_BYTES = 2 * CONFIG_MAX_MEMORY_BYTES, MAX_PATH_BYTES = 4096 };
+enum { MAX_PATH_BYTES = 4096 };
 
 /* Files are found in any order, so what is known of each is added up. */
 struct files {
@@ -46,7 +46,7 @@ bool app_digest_take(
 {
     struct files files = {.count = 0};
     struct buf image;
-    buf_init(&image, MAX_IMAGE_BYTES);
+    buf_init(&image, CONFIG_IMAGE_MAX_BYTES);
     config_image_write(config->fields, config->root, &image, add_path, &files);
     buf_add(&image, &files.high, sizeof(files.high));
     buf_add(&image, &files.low, sizeof(files.low));
@@ -63,7 +63,7 @@ bool app_digest_take(
 uint64_t app_digest_shown(const struct app_config *config)
 {
     struct buf image;
-    buf_init(&image, MAX_IMAGE_BYTES);
+    buf_init(&image, CONFIG_IMAGE_MAX_BYTES);
     config_image_write_shown(config->fields, config->root, &image);
     uint64_t shown = image.failed ? 0 : XXH3_64bits(image.data, image.size);
     buf_fini(&image);
@@ -119,7 +119,7 @@ void app_digest_files(
     const struct app_output *output, void (*each)(void *self, const char *path), void *self)
 {
     struct buf image;
-    buf_init(&image, MAX_IMAGE_BYTES);
+    buf_init(&image, CONFIG_IMAGE_MAX_BYTES);
     config_image_write(output->variant->fields, output->settings, &image, each, self);
     buf_fini(&image);
 }

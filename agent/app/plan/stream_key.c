@@ -17,18 +17,6 @@ static void add(struct buf *out, const char *what, struct span text)
     buf_add_byte(out, '\n');
 }
 
-static void add_options(struct buf *out, const struct app_output *output)
-{
-    struct event_options options = app_shape_options(output);
-    buf_printf(out, "uint64 %d max_string %lu varies %d\n", options.uint64_strings,
-        (unsigned long)options.max_string_bytes, options.dataset_varies);
-    if (options.times == EVENT_TIMES_NANOS) {
-        buf_add_text(out, "times nanos\n");
-    }
-    add(out, "dataset", options.dataset);
-    add(out, "namespace", options.data_namespace);
-}
-
 static void add_rules(struct buf *out, const struct app_output *output)
 {
     for (size_t i = 0; i < output->filters.count; i++) {
@@ -102,7 +90,8 @@ bool stream_key_write(
         output++; /* every stream has an output */
     }
     const struct app_output *config = plan->output_configs[output];
-    add_options(&text, config);
+    struct event_options options = app_shape_options(config);
+    event_options_add_key(&options, &text);
     add_rules(&text, config);
     add_sessions(&text, plan, output);
     add_routes(&text, plan, stream);

@@ -1,7 +1,5 @@
 #include "app/run/agent_reload.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "app/config/app_fields.h"
@@ -11,8 +9,6 @@
 #include "app/run/agent_server.h"
 #include "config/config_image.h"
 #include "platform/plat_system.h"
-
-enum { MAX_IMAGE_BYTES = 1024 * 1024 };
 
 static const uint64_t first_pause_ns = UINT64_C(1000000000);
 static const uint64_t longest_pause_ns = UINT64_C(60000000000);
@@ -59,27 +55,12 @@ static struct agent_setup *prepare(
 
 /* ---- from one agent to the next ------------------------------------------------------------------ */
 
-/* By the table of its keys. */
-static bool same_log(const struct app_log *a, const struct app_log *b)
-{
-    struct buf x;
-    struct buf y;
-    buf_init(&x, MAX_IMAGE_BYTES);
-    buf_init(&y, MAX_IMAGE_BYTES);
-    config_image_write(app_log_fields, a, &x, NULL, NULL);
-    config_image_write(app_log_fields, b, &y, NULL, NULL);
-    bool same = !x.failed && !y.failed && span_equal(buf_span(&x), buf_span(&y));
-    buf_fini(&x);
-    buf_fini(&y);
-    return same;
-}
-
 /* Open the log that ${next} asks for. If that fails, the agent keeps the log that it has. */
 static void change_log(
     struct agent_runner *runner, const struct app_config *before, const struct app_config *next)
 {
     struct error err;
-    if (!same_log(&before->agent.log, &next->agent.log) &&
+    if (!config_image_equal(app_log_fields, &before->agent.log, &next->agent.log) &&
         !agent_runner_open_log(runner, next, &err)) {
         log_write_as(runner->log, LOG_CAUSE_LOG, LOG_LEVEL_WARNING, NULL, "reload: %s", err.text);
     }

@@ -8,6 +8,7 @@
 #include "app/run/agent_view.h"
 #include "app/watch/agent_history.h"
 #include "base/put.h"
+#include "config/config_image.h"
 #include "status/metric_json.h"
 #include "status/metric_text.h"
 #include "status/status_page.h"
@@ -20,10 +21,7 @@
 struct agent_server {
     struct agent_runner *runner;
     struct status_server *server; /* not of its thread, which runs before this is set */
-    char *listen;                 /* what it was made of, to tell whether it is the same still */
-    char *local;
-    char *token;
-    bool is_tls;
+    struct buf image;             /* of the settings that it was made of */
 
     /* Of the server's thread. */
     struct metric_set set;
@@ -206,16 +204,21 @@ static void log_request(void *self, const char *line)
 
 /* ---- begin and end ------------------------------------------------------------------------------ */
 
-static bool same(const char *a, const char *b)
+static void write_image(const struct app_status *wanted, struct buf *image)
 {
-    return a && b ? strcmp(a, b) == 0 : a == b;
+    buf_init(image, CONFIG_IMAGE_MAX_BYTES);
+    config_image_write(app_status_fields, wanted, image, NULL, NULL);
 }
 
-static char *copy_text(const char *text)
+/* With TLS never, as the files may have changed. */
+static bool is_same(const struct agent_server *server, const struct app_status *wanted)
 {
-    size_t size = text ? strlen(text) + 1 : 0;
-    char *copy = text ? malloc(size) : NULL;
-    return copy ? memcpy(copy, text, size) : NULL;
+    struct buf image;
+    write_image(wanted, &image);
+    bool same = !wanted->tls.cert && !image.failed && !server->image.failed &&
+                span_equal(buf_span(&image), buf_span(&server->image));
+    buf_fini(&image);
+    return same;
 }
 
 static void destroy(struct agent_server *server)
@@ -224,9 +227,7 @@ static void destroy(struct agent_server *server)
         status_server_stop(server->server);
         metric_set_fini(&server->set);
         arena_fini(&server->names);
-        free(server->listen);
-        free(server->local);
-        free(server->token);
+        buf_fini(&server->image);
         free(server);
     }
 }
@@ -262,10 +263,7 @@ static struct agent_server *create(
         return NULL;
     }
     server->runner = runner;
-    server->listen = copy_text(wanted->listen);
-    server->local = copy_text(app_listen_local(wanted));
-    server->token = copy_text(wanted->token);
-    server->is_tls = wanted->tls.cert != NULL;
+    write_image(wanted, &server->image);
     metric_set_init(&server->set);
     arena_init(&server->names, NAMES_MAX_BYTES);
     if (!start(server, wanted, err)) {
@@ -282,9 +280,7 @@ void agent_server_apply(struct agent_runner *runner, const struct app_config *co
     const char *local = app_listen_local(wanted);
     bool any = wanted->listen || local;
     struct error err;
-    /* With TLS, always make a new one: the files may have changed. */
-    if (server && !server->is_tls && !wanted->tls.cert && same(server->listen, wanted->listen) &&
-        same(server->local, local) && same(server->token, wanted->token)) {
+    if (server && is_same(server, wanted)) {
         return;
     }
     agent_server_stop(runner);

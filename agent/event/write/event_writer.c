@@ -40,8 +40,7 @@ struct event_writer *event_writer_create(
     }
     buf_add_span(&writer->fixed, settings->tail);
     buf_add_span(&writer->fixed, settings->session);
-    buf_add_span(&writer->fixed, settings->options.dataset);
-    buf_add_span(&writer->fixed, settings->options.data_namespace);
+    event_options_add_texts(&settings->options, &writer->fixed);
     if (writer->fixed.failed) {
         error_set(err, ERR_MEMORY, "out of memory for an event writer");
         event_writer_destroy(writer);
@@ -51,8 +50,7 @@ struct event_writer *event_writer_create(
     writer->tail = take(&rest, settings->tail.size);
     writer->session = take(&rest, settings->session.size);
     writer->options = settings->options;
-    writer->options.dataset = take(&rest, settings->options.dataset.size);
-    writer->options.data_namespace = take(&rest, settings->options.data_namespace.size);
+    event_options_take_texts(&writer->options, rest);
     writer->values.ansi = settings->ansi ? settings->ansi : &codepage_1252;
     writer->mapped.ansi = writer->values.ansi;
     writer->agent = settings->agent;
@@ -90,13 +88,6 @@ void event_writer_destroy(struct event_writer *writer)
         event_process_texts_fini(&writer->processes[i]);
     }
     free(writer);
-}
-
-bool event_options_equal(const struct event_options *a, const struct event_options *b)
-{
-    return a->uint64_strings == b->uint64_strings && a->max_string_bytes == b->max_string_bytes &&
-           a->times == b->times && a->dataset_varies == b->dataset_varies &&
-           span_equal(a->dataset, b->dataset) && span_equal(a->data_namespace, b->data_namespace);
 }
 
 void event_writer_cut(

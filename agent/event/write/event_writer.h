@@ -1,12 +1,11 @@
 #ifndef ETWSHIP_EVENT_EVENT_WRITER_H
 #define ETWSHIP_EVENT_EVENT_WRITER_H
 
-#include "base/buf.h"
 #include "base/utf.h"
 #include "event/model/event.h"
-#include "event/model/event_overflow.h"
 #include "event/model/event_rollup.h"
 #include "event/model/event_zone.h"
+#include "event/write/event_options.h"
 
 /*
  * Encodes decoded events as the records of a stream. One writer per stream and worker thread. It
@@ -14,22 +13,6 @@
  * of formats.def: a new shape is one file and one line.
  */
 struct event_writer;
-
-/*
- * Options of a destination for the shape of events, beside the format. Zero gives the documented
- * shape. Texts are borrowed.
- */
-struct event_options {
-    bool uint64_strings;        /* native: unsigned numbers of 64 bits as strings, by their type */
-    uint32_t max_string_bytes;  /* longer strings and names are cut: event_overflow.h; 0: none is */
-    enum event_times times;     /* an `@timestamp` outside these is replaced: event_overflow.h */
-    struct span dataset;        /* ecs: data_stream.dataset; empty: etw.events */
-    struct span data_namespace; /* ecs: data_stream.namespace; empty: default */
-    bool dataset_varies;        /* ecs: each event has its own data stream, which it does not name
-                                   */
-};
-
-bool event_options_equal(const struct event_options *a, const struct event_options *b);
 
 struct event_agent;
 

@@ -81,6 +81,7 @@ static void outputs_that_want_the_same_share_a_stream(void **state)
         {"type: stdout", ES, false},
         {ES, "type: elasticsearch, hosts: ['http://other'], max_string: 32000, index: i", true},
         {ES, ES ", max_string: 1000", false},
+        {ES, ES ", setup: {timestamps: date_nanos}", false},
         {ES, ES ", data_stream: {dataset: etw.dns}", true},
         {ES ", format: ecs", ES ", format: ecs, data_stream: {dataset: etw.dns}", false},
     };
@@ -101,16 +102,21 @@ static void the_hash_of_a_shape_never_changes(void **state)
     (void)state;
     static const char *const outputs[] = {"type: stdout", ES, ES ", format: ecs",
         "type: stdout, format: ecs", "type: stdout, sessions: [a]", FILTERED,
-        ES ", format: ecs, data_stream: {dataset: etw.dns, namespace: prod}"};
+        ES ", format: ecs, data_stream: {dataset: etw.dns, namespace: prod}",
+        ES ", setup: {timestamps: date_nanos}"};
     static const uint32_t hashes[] = {0xf5697302, /* format=native uint64=number max_string=0 */
         0x6765b960,                               /* format=native uint64=string max_string=32000 */
         0x800f8d34,                               /* format=ecs uint64=number max_string=32000 */
         0xa8610365,                               /* format=ecs uint64=number max_string=0 */
-        0xf5697302, 0xf5697302, 0x800f8d34};
+        0xf5697302, 0xf5697302, 0x800f8d34,
+        0x29d97803}; /* format=native uint64=string max_string=32000 times=nanos */
     enum { COUNT = sizeof(outputs) / sizeof(outputs[0]) };
     struct app_config config = load(outputs, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(app_shape_hash(&config.outputs[i]), hashes[i]);
+        uint32_t hash;
+        struct error err;
+        assert_true(app_shape_hash(&config.outputs[i], &hash, &err));
+        assert_int_equal(hash, hashes[i]);
     }
     app_config_fini(&config);
 }

@@ -280,13 +280,19 @@ static void a_name_that_is_too_long_is_cut_in_short_events_too(void **state)
 static void options_are_the_same_or_not(void **state)
 {
     (void)state;
-    const struct event_options options[] = {
+    static const struct event_options options[] = {
         {.max_string_bytes = 0},
-        {.uint64_strings = true},
-        {.max_string_bytes = 1},
-        {.dataset = span_text("a")},
-        {.data_namespace = span_text("a")},
-        {.dataset_varies = true},
+        {.times = EVENT_TIMES_NANOS},
+        {.max_string_bytes = 2},
+/* Each member of the table alone; times: EVENT_TIMES_DATE. */
+#define ONE_NUMBER 1
+#define ONE_TEXT                \
+    {                           \
+        (const uint8_t *)"a", 1 \
+    }
+#define OPTION(kind, type, member, key, id) {.member = ONE_##kind},
+#include "event/write/event_options.def"
+#undef OPTION
     };
     enum { COUNT = sizeof(options) / sizeof(options[0]) };
     for (size_t i = 0; i < COUNT; i++) {
@@ -294,6 +300,56 @@ static void options_are_the_same_or_not(void **state)
             assert_int_equal(event_options_equal(&options[i], &options[k]), i == k);
         }
     }
+}
+
+/* Catalogues and indices have keys and ids of these words. */
+static void the_words_of_options_never_change(void **state)
+{
+    (void)state;
+    static const struct {
+        struct event_options options;
+        const char *key;
+        const char *id;
+    } rows[] = {
+        {{.max_string_bytes = 0}, "uint64 0 max_string 0 varies 0\ndataset 0 \nnamespace 0 \n",
+            " uint64=number max_string=0"},
+        {{.uint64_strings = true,
+             .max_string_bytes = UINT32_MAX,
+             .dataset_varies = true,
+             .times = EVENT_TIMES_NANOS,
+             .dataset = {(const uint8_t *)"etw.dns", 7},
+             .data_namespace = {(const uint8_t *)"prod", 4}},
+            "uint64 1 max_string 4294967295 varies 1\ntimes nanos\ndataset 7 etw.dns\n"
+            "namespace 4 prod\n",
+            " uint64=string max_string=4294967295 times=nanos"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct buf out;
+        buf_init(&out, 1024);
+        event_options_add_key(&rows[i].options, &out);
+        assert_true(span_is(buf_span(&out), rows[i].key));
+        buf_reset(&out);
+        event_options_add_id(&rows[i].options, &out);
+        assert_true(span_is(buf_span(&out), rows[i].id));
+        buf_fini(&out);
+    }
+}
+
+static void options_keep_their_texts_in_the_memory_of_another(void **state)
+{
+    (void)state;
+    char text[] = "etw.dnsprod";
+    const struct event_options options = {
+        .dataset = {(const uint8_t *)text, 7}, .data_namespace = {(const uint8_t *)text + 7, 4}};
+    struct event_options copy = options;
+    struct buf memory;
+    buf_init(&memory, 100);
+    event_options_add_texts(&options, &memory);
+    event_options_take_texts(&copy, buf_span(&memory));
+    memset(text, 'x', sizeof(text));
+    assert_true(span_is(copy.dataset, "etw.dns"));
+    assert_true(span_is(copy.data_namespace, "prod"));
+    buf_fini(&memory);
 }
 
 int main(void)
@@ -311,6 +367,8 @@ int main(void)
         cmocka_unit_test(a_string_that_fits_is_never_cut),
         cmocka_unit_test(a_name_that_is_too_long_is_cut_in_short_events_too),
         cmocka_unit_test(options_are_the_same_or_not),
+        cmocka_unit_test(the_words_of_options_never_change),
+        cmocka_unit_test(options_keep_their_texts_in_the_memory_of_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
