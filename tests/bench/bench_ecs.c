@@ -7,7 +7,7 @@
 #include "bench/bench_rig.h"
 
 #include "decode/decode.h"
-#include "event/write/event_writer.h"
+#include "event/write/event_formats.h"
 #include "platform/plat_system.h"
 
 enum { KINDS = 3, RECORDS = 2048, DEFAULT_ROUNDS = 21, MAX_ROUNDS = 1000, UNKNOWN_SERIAL = 4000 };

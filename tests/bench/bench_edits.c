@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "decode/decode.h"
-#include "event/write/event_writer.h"
+#include "event/write/event_formats.h"
 #include "filter/filter_edit.h"
 #include "pipeline/record/record_copy.h"
 #include "platform/plat_system.h"

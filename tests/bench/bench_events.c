@@ -11,7 +11,7 @@
 
 #include "bench/limit.h"
 #include "decode/decode.h"
-#include "event/write/event_writer.h"
+#include "event/write/event_formats.h"
 #include "pipeline/record/record_copy.h"
 #include "platform/plat_system.h"
 #include "schema/cache/schema_cache.h"

@@ -7,7 +7,7 @@
 #include "bench/bench_rig.h"
 
 #include "decode/decode.h"
-#include "event/write/event_writer.h"
+#include "event/write/event_formats.h"
 #include "outputs/otlp/otlp_frame.h"
 #include "platform/plat_system.h"
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
+#include "event/write/event_formats.h"
 #include "input/registry/registry.h"
 #include "pipeline/assembly/pipeline.h"
 #include "platform/plat_system.h"

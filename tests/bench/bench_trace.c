@@ -9,7 +9,7 @@
 
 #include "app/trace/trace_run.h"
 #include "config/config.h"
-#include "event/write/event_writer.h"
+#include "event/write/event_formats.h"
 #include "input/registry/registry.h"
 #include "platform/plat_system.h"
 

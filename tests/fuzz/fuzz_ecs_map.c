@@ -2,7 +2,7 @@
 
 #include "base/reader.h"
 #include "decode/decode.h"
-#include "event/write/event_writer.h"
+#include "event/write/event_formats.h"
 #include "fuzz/fuzz.h"
 #include "support/json_check.h"
 

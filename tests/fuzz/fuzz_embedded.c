@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/reader.h"
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 #include "support/etl_put.h"
 
 /*

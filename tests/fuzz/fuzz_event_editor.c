@@ -3,7 +3,7 @@
 
 #include "decode/decode.h"
 #include "event/edit/event_editor.h"
-#include "event/write/event_writer.h"
+#include "event/write/event_formats.h"
 #include "fuzz/fuzz.h"
 #include "support/json_check.h"
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "event/select/event_fields.h"
+#include "event/write/event_formats.h"
 #include "fuzz/fuzz.h"
 #include "support/json_check.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/reader.h"
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 
 /*
  * A sequence of ManifestData records: each is a byte for process and thread, a u16 size and a

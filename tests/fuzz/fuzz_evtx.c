@@ -5,7 +5,7 @@
 #include "decode/decode.h"
 #include "input/etl/etl_merge.h"
 #include "input/etl/evtx_tail.h"
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 #include "support/evtx_sample.h"
 
 /* Any bytes as an event log: walked, indexed, merged, followed. Both passes must agree on the

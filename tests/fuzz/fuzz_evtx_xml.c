@@ -7,7 +7,7 @@
 #include "input/evtx/evtx_event.h"
 #include "input/evtx/evtx_typed.h"
 #include "input/evtx/evtx_xml.h"
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 
 /* Any bytes as the XML of a record, and the bytes after it as its values: the event that is made of
  * them decodes to the last byte. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "decode/decode.h"
+#include "event/write/event_formats.h"
 #include "filter/filter.h"
 #include "support/path_oracle.h"
 

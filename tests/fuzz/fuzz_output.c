@@ -4,6 +4,7 @@
 
 #include "decode/decode.h"
 #include "event/formats/event_format.h"
+#include "event/write/event_formats.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/output_rig.h"
 #include "support/json_check.h"

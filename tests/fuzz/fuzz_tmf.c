@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "decode/decode.h"
-#include "event/write/event_writer.h"
+#include "event/write/event_formats.h"
 #include "fuzz/fuzz.h"
 #include "schema/wpp/wpp_plan.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/reader.h"
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 
 /* A byte that splits the input into provider traits and a metadata blob, then both. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -10,6 +10,7 @@
 #include "config/config_path.h"
 #include "event/formats/event_format.h"
 #include "event/select/event_fields.h"
+#include "event/write/event_formats.h"
 #include "outputs/registry/registry.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"

@@ -1,5 +1,7 @@
 #include "event/formats/event_format.h"
 
+#include "event/write/event_formats.h"
+
 const struct event_format *event_format_find(struct span name)
 {
     static const struct event_format *const formats[] = {

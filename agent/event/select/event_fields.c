@@ -5,6 +5,7 @@
 #include "base/text/nearest.h"
 #include "base/visible.h"
 #include "event/write/event_edits.h"
+#include "event/write/event_formats.h"
 #include "event/write/event_path_internal.h"
 
 /*

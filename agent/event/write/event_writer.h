@@ -63,10 +63,6 @@ struct event_format {
     void (*rollup)(const struct event_rollup *rollup, struct buf *out);
 };
 
-#define FORMAT(id) extern const struct event_format event_format_##id;
-#include "event/write/formats.def"
-#undef FORMAT
-
 /* The agent that ships, rendered once per start. Empty members are left out. */
 struct event_agent {
     struct span id;

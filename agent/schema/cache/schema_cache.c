@@ -9,6 +9,7 @@
 #include "schema/cache/schema_recent.h"
 #include "schema/source/known_providers.h"
 #include "schema/source/schema_key.h"
+#include "schema/source/schema_sources.h"
 
 /*
  * Entries live in an arena. Their key consists of the kind of record, the provider or class GUID,
@@ -278,7 +279,7 @@ static const struct event_schema *join_log(struct schema_cache *cache, size_t pl
         known_providers_guid(own->provider_name, &question.provider);
     }
     struct schema_candidates found = {.count = 0};
-    for (; place < SCHEMA_SOURCE_COUNT; place++) {
+    for (; place < cache->sources.count; place++) {
         if (!schema_source_set_is_of_trace(&cache->sources, place)) {
             ask_source(cache, place, &question, &found);
         }
@@ -303,7 +304,7 @@ static void ask_sources(
 {
     struct schema_candidates found = {.count = 0};
     size_t place = 0;
-    for (; place < SCHEMA_SOURCE_COUNT && schema_source_set_is_of_trace(&cache->sources, place);
+    for (; place < cache->sources.count && schema_source_set_is_of_trace(&cache->sources, place);
          place++) {
         ask_source(cache, place, record, &found);
         if (best_of_trace(&found) < found.count) {
@@ -317,9 +318,9 @@ static void ask_sources(
         if (found.list[0]->kind == SCHEMA_EVENTLOG) {
             found.list[0] = join_log(cache, place, record, found.list[0], &found.late);
         }
-        place = SCHEMA_SOURCE_COUNT;
+        place = cache->sources.count;
     }
-    for (; place < SCHEMA_SOURCE_COUNT; place++) {
+    for (; place < cache->sources.count; place++) {
         ask_source(cache, place, record, &found);
     }
     schema_candidates_put_layouts_first(&found);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "schema/cache/schema_source_set.h"
+#include "schema/source/schema_sources.h"
 
 static const struct schema_source_ops *const sources[] = {
 #define SCHEMA_SOURCE(id) &schema_source_##id,

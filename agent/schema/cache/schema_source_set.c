@@ -2,21 +2,25 @@
 
 #include "schema/source/corrections.h"
 #include "schema/source/schema_files.h"
+#include "schema/source/schema_sources.h"
 
-static const struct schema_source_ops *const sources[SCHEMA_SOURCE_COUNT] = {
+static const struct schema_source_ops *const sources[] = {
 #define SCHEMA_SOURCE(id) &schema_source_##id,
 #include "schema/source/schema_sources.def"
 #undef SCHEMA_SOURCE
 };
 
+enum { COUNT = sizeof(sources) / sizeof(sources[0]) };
+_Static_assert((int)COUNT <= (int)SCHEMA_SOURCES_MAX, "a set has no room for all sources");
+
 const char *schema_source_set_name(size_t index)
 {
-    return index < SCHEMA_SOURCE_COUNT ? sources[index]->name : NULL;
+    return index < COUNT ? sources[index]->name : NULL;
 }
 
 bool schema_source_set_reads(const char *path)
 {
-    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         if (sources[i]->endings && schema_files_is_one(path, sources[i]->endings)) {
             return true;
         }
@@ -37,14 +41,14 @@ static bool is_off(const struct schema_source_set_settings *settings, size_t sou
 static void set_order(struct schema_source_set *set, enum schema_tdh tdh)
 {
     size_t count = 0;
-    size_t tdh_at = SCHEMA_SOURCE_COUNT;
-    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT; i++) {
+    size_t tdh_at = COUNT;
+    for (size_t i = 0; i < COUNT; i++) {
         bool is_file = sources[i] == &schema_source_mof || sources[i] == &schema_source_manifest ||
                        sources[i] == &schema_source_pack;
-        if (tdh == SCHEMA_TDH_FIRST && is_file && tdh_at == SCHEMA_SOURCE_COUNT) {
+        if (tdh == SCHEMA_TDH_FIRST && is_file && tdh_at == COUNT) {
             tdh_at = count++;
         }
-        if (sources[i] == &schema_source_tdh && tdh_at < SCHEMA_SOURCE_COUNT) {
+        if (sources[i] == &schema_source_tdh && tdh_at < COUNT) {
             set->order[tdh_at] = i;
         } else {
             set->order[count++] = i;
@@ -74,8 +78,9 @@ bool schema_source_set_init(struct schema_source_set *set,
     const struct schema_source_set_settings *settings, struct error *err)
 {
     bool any = false;
+    set->count = COUNT;
     set_order(set, settings->tdh);
-    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         if (settings->only_source && strcmp(settings->only_source, sources[i]->name) != 0) {
             continue;
         }
@@ -89,7 +94,7 @@ bool schema_source_set_init(struct schema_source_set *set,
 
 void schema_source_set_fini(struct schema_source_set *set)
 {
-    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         if (!set->shared[i]) {
             sources[i]->destroy(set->instances[i]);
         }
@@ -101,7 +106,7 @@ void schema_source_set_fini(struct schema_source_set *set)
 bool schema_source_set_learn(struct schema_source_set *set, const struct event_record *record)
 {
     bool learned = false;
-    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         if (set->instances[i] && sources[i]->learn) {
             learned |= sources[i]->learn(set->instances[i], record);
         }
@@ -112,7 +117,7 @@ bool schema_source_set_learn(struct schema_source_set *set, const struct event_r
 uint64_t schema_source_set_news(const struct schema_source_set *set)
 {
     uint64_t news = 0;
-    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         if (set->instances[i] && sources[i]->news) {
             news += sources[i]->news(set->instances[i]);
         }
@@ -123,7 +128,7 @@ uint64_t schema_source_set_news(const struct schema_source_set *set)
 struct schema_losses schema_source_set_losses(const struct schema_source_set *set)
 {
     struct schema_losses losses = {.evicted = 0};
-    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         if (set->instances[i] && sources[i]->losses) {
             sources[i]->losses(set->instances[i], &losses);
         }
@@ -134,7 +139,7 @@ struct schema_losses schema_source_set_losses(const struct schema_source_set *se
 void schema_source_set_list(struct schema_source_set *set, const struct schema_source_ops *without,
     void (*each)(void *self, const struct event_schema *schema), void *self)
 {
-    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         if (set->instances[i] && sources[i]->list && sources[i] != without) {
             sources[i]->list(set->instances[i], each, self);
         }
@@ -145,7 +150,7 @@ struct span schema_source_set_provider_name(
     const struct schema_source_set *set, const struct guid *provider)
 {
     struct span name = {0};
-    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT && name.size == 0; i++) {
+    for (size_t i = 0; i < COUNT && name.size == 0; i++) {
         if (set->instances[i] && sources[i]->provider_name) {
             name = sources[i]->provider_name(set->instances[i], provider);
         }
@@ -157,7 +162,7 @@ const struct schema_parameters *schema_source_set_parameters(
     const struct schema_source_set *set, const struct event_schema *own)
 {
     const struct schema_parameters *parameters = NULL;
-    for (size_t i = 0; i < SCHEMA_SOURCE_COUNT && !parameters; i++) {
+    for (size_t i = 0; i < COUNT && !parameters; i++) {
         if (set->instances[i] && sources[i]->parameters) {
             parameters = sources[i]->parameters(
                 set->instances[i], &own->provider, own->provider_name);

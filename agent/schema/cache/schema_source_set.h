@@ -7,12 +7,7 @@
  * The sources of one cache: which of schema_sources.def are in use, in which order, and which are
  * shared. Not thread-safe.
  */
-enum {
-    SCHEMA_SOURCE_COUNT = 0
-#define SCHEMA_SOURCE(id) +1
-#include "schema/source/schema_sources.def"
-#undef SCHEMA_SOURCE
-};
+enum { SCHEMA_SOURCES_MAX = 16 };
 
 /* Priority of manifests registered on this machine (source `tdh`). They describe what this machine
  * writes. For traces of another machine, other sources come first. */
@@ -32,10 +27,11 @@ struct schema_source_set_settings {
 };
 
 struct schema_source_set {
-    void *instances[SCHEMA_SOURCE_COUNT]; /* NULL: not in use */
-    bool shared[SCHEMA_SOURCE_COUNT];     /* the instance belongs to schema_shared */
-    size_t order[SCHEMA_SOURCE_COUNT];    /* order of look-up */
-    void *by_process;                     /* instance of `eventsource`; NULL: not in use */
+    size_t count;                        /* of the table */
+    void *instances[SCHEMA_SOURCES_MAX]; /* NULL: not in use */
+    bool shared[SCHEMA_SOURCES_MAX];     /* the instance belongs to schema_shared */
+    size_t order[SCHEMA_SOURCES_MAX];    /* order of look-up */
+    void *by_process;                    /* instance of `eventsource`; NULL: not in use */
 };
 
 /* False with ${err} set if ${settings} names an unknown source or a source cannot work. Call

@@ -139,8 +139,4 @@ struct schema_source_ops {
  * names are views into ${record}. For use when memory is short. */
 void schema_tracelogging_names(const struct event_record *record, struct event_schema *ret_schema);
 
-#define SCHEMA_SOURCE(id) extern const struct schema_source_ops schema_source_##id;
-#include "schema/source/schema_sources.def"
-#undef SCHEMA_SOURCE
-
 #endif

@@ -3,7 +3,7 @@
 #include "base/bytes.h"
 #include "decode/decode.h"
 #include "event/model/kernel_groups.h"
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 #include "support/test.h"
 
 /*

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_TESTS_UNIT_EVENT_WRITER_FIXTURE_H
 #define ETWSHIP_TESTS_UNIT_EVENT_WRITER_FIXTURE_H
 
-#include "event/write/event_writer.h"
+#include "event/write/event_formats.h"
 #include "support/payload.h"
 #include "support/test.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "event/write/event_writer.h"
+#include "event/write/event_formats.h"
 #include "support/test.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "platform/plat_file.h"
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 #include "support/crim_sample.h"
 #include "support/temp_folder.h"
 

@@ -6,6 +6,7 @@
 #include "schema/pack/builtin.h"
 #include "schema/pack/builtin_text.h"
 #include "schema/source/known_providers.h"
+#include "schema/source/schema_sources.h"
 
 static const struct schema_source_ops *const ops = &schema_source_builtin;
 static void *source;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 #include "support/etl_put.h"
 
 /* TRACE_EVENT_INFO and EVENT_MAP_INFO, built field by field from tdh.h. */

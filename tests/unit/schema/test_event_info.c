@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "schema/events/event_info.h"
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 #include "support/tei.h"
 
 /* tests/support/tei.c writes, the product reads: two implementations of tdh.h. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 
 /* Manifests as EventSource.cs of dotnet/runtime sends them: an envelope of 8 bytes (format 1,
  * major, minor, 0x5b, u16 total, u16 number), then a piece of the XML. */

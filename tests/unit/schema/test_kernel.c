@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 #include "support/decode_json.h"
 
 static const struct {

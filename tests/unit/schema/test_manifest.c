@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "platform/plat_file.h"
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 
 /* The source over real files: in a folder of this test, and the shared manifests. */
 static const struct schema_source_ops *const ops = &schema_source_manifest;

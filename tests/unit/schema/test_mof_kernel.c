@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "platform/plat_file.h"
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 #include "support/test.h"
 
 /*

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 #include "support/test.h"
 
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))

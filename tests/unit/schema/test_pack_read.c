@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 
 /* Metadata blobs written byte by byte after the format comment of TraceLoggingProvider.h. */
 static const struct schema_source_ops *const ops = &schema_source_tracelogging;

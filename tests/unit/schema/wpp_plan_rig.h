@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "decode/decode.h"
-#include "event/write/event_writer.h"
+#include "event/write/event_formats.h"
 #include "support/payload.h"
 #include "support/test.h"
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "schema/source/schema_source.h"
+#include "schema/source/schema_sources.h"
 
 /* The source of trace message formats over paths, and its warnings. */
 static const struct schema_source_ops *const ops = &schema_source_wpp;
