@@ -1,7 +1,10 @@
 #ifndef ETWSHIP_STORE_COMMIT_H
 #define ETWSHIP_STORE_COMMIT_H
 
-#include "store/store_own.h"
+#include "store/ids.h"
+#include "store/stage.h"
+
+struct store;
 
 /* Within store_commit.c alone: the parts of its transaction. Each puts into the catalogue, or removes from
  * it, and changes nothing in memory but the commit. */

@@ -2,6 +2,7 @@
 #include "store/catalogue/catalogue_progress.h"
 #include "store/catalogue/catalogue_sources.h"
 #include "store/commit.h"
+#include "store/store_own.h"
 
 static bool put_source(struct catalogue *catalogue, struct span session, uint64_t stream,
     uint64_t sequence, bool may_fall, struct error *err)

@@ -1,5 +1,6 @@
 #include "store/catalogue/catalogue_batches.h"
 #include "store/commit.h"
+#include "store/store_own.h"
 
 enum {
     MAX_REMOVED = 5000, /* batches in a transaction; the next one continues */

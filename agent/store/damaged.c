@@ -6,6 +6,7 @@
 
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
+#include "store/store_own.h"
 
 enum { MAX_FILES = 1000, CHUNK_BYTES = 256 << 10, KEPT_CATALOGUES = 3 };
 static const uint64_t max_bytes = UINT64_C(256) << 20;

@@ -1,7 +1,12 @@
 #ifndef ETWSHIP_STORE_DAMAGED_H
 #define ETWSHIP_STORE_DAMAGED_H
 
-#include "store/store_own.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct store;
 
 /*
  * Unreadable data is kept: it is moved or copied to a folder for people, under a name that says

@@ -8,6 +8,7 @@
 #include "store/catalogue/catalogue_batches.h"
 #include "store/catalogue/catalogue_sources.h"
 #include "store/damaged.h"
+#include "store/store_own.h"
 
 void rebuild_init(struct rebuild *rebuild, struct store *store)
 {

@@ -1,7 +1,10 @@
 #ifndef ETWSHIP_STORE_REBUILD_H
 #define ETWSHIP_STORE_REBUILD_H
 
-#include "store/store_own.h"
+#include "base/buf.h"
+#include "store/catalogue/catalogue.h"
+
+struct store;
 
 /*
  * Rebuild the catalogue from the segments: batches, streams, positions of sources, and all numbers.

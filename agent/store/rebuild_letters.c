@@ -5,6 +5,7 @@
 #include "store/catalogue/catalogue_sources.h"
 #include "store/letters/letter_files.h"
 #include "store/rebuild.h"
+#include "store/store_own.h"
 
 /* Dead letters from their files (letter_files.h). */
 

@@ -1,5 +1,6 @@
 #include "store/catalogue/catalogue_batches.h"
 #include "store/rebuild.h"
+#include "store/store_own.h"
 
 /* Batches that a rebuild has found wait for outputs that are not open yet. */
 

@@ -5,6 +5,7 @@
 #include "store/catalogue/catalogue_sources.h"
 #include "store/damaged.h"
 #include "store/rebuild.h"
+#include "store/store_own.h"
 
 enum { UNREADABLE_BYTES = 1 << 20 };
 

@@ -5,6 +5,7 @@
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "store/damaged.h"
+#include "store/store_own.h"
 
 enum { PATH_BYTES = STORE_PATH_BYTES + 16 };
 

@@ -1,7 +1,9 @@
 #ifndef ETWSHIP_STORE_RESTORE_H
 #define ETWSHIP_STORE_RESTORE_H
 
-#include "store/store_own.h"
+#include "base/error.h"
+
+struct store;
 
 /*
  * The catalogue's file or log was removed or replaced while the store had it open: write a copy of

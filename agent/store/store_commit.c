@@ -9,6 +9,7 @@
 #include "store/commit.h"
 #include "store/rebuild.h"
 #include "store/restore.h"
+#include "store/store_own.h"
 
 enum {
     ID_BLOCK = 1 << 16,     /* numbers that a run takes at a time */

@@ -15,6 +15,7 @@
 
 #include "store/catalogue/catalogue_batches.h"
 #include "store/rebuild.h"
+#include "store/store_own.h"
 
 /* Files, and what the catalogue says of them. */
 struct tails {

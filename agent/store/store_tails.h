@@ -1,7 +1,10 @@
 #ifndef ETWSHIP_STORE_STORE_TAILS_H
 #define ETWSHIP_STORE_STORE_TAILS_H
 
-#include "store/store_own.h"
+#include "base/error.h"
+
+struct catalogue_info;
+struct store;
 
 /*
  * At the start: reconcile files and catalogue. ${info}: the catalogue's state when it was opened;

@@ -23,6 +23,10 @@ FOREIGN_PATHS = re.compile(r"(?<![\w.-])/(?:wo" r"rk|fa" r"rm|ho" r"me/\w+)/")
 UNSAFE = re.compile(r"(?<![\w.>])(strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca|atoi|atol|"
                     r"scanf|sscanf|setjmp|longjmp|system|tmpnam|mktemp)\s*\(")
 UPWARD = re.compile(r'#\s*include\s*"\.\./')
+# A header that its folder alone may include is called x_own.h; the build sees to the rooms (cmake/Layers.cmake).
+OTHER_OWN = re.compile(r"_(impl|int|internal|parts|priv|private)\.h$")
+OWN = re.compile(r'#\s*include\s*"\S*_own\.h"')
+OWN_OF_SUPPORT = re.compile(r'#\s*include\s*"(support(?:/\w+)*)/\w+_own\.h"')
 
 
 def files():
@@ -67,6 +71,18 @@ def check(path):
     if not in_tests:
         yield from search(UNSAFE, without_comments(text), name, "banned function")
     yield from search(UPWARD, text, name, "include by an upward path")
+    yield from check_own(path, name, text)
+
+
+def check_own(path, name, text):
+    if OTHER_OWN.search(name):
+        yield f"{name}: a header that its folder alone may include is called *_own.h"
+    if name.endswith(".h") and not name.endswith("_own.h"):
+        yield from search(OWN, text, name, "other folders may include this header, but not")
+    for found in OWN_OF_SUPPORT.finditer(text):
+        folder = f"tests/{found[1]}"
+        if path.parent.as_posix() != folder:
+            yield f"{name}: only files in {folder} may have {found[0].strip()}"
 
 
 def check_folders(paths):

@@ -1,6 +1,6 @@
 #include <xxhash.h>
 
-#include "app/run/agent_internal.h"
+#include "app/run/agent_own.h"
 #include "app/run/agent_view.h"
 #include "app/watch/agent_metrics.h"
 #include "platform/plat_system.h"

@@ -5,6 +5,7 @@
 #include "app/config/app_rules.h"
 #include "app/plan/app_dead_letters.h"
 #include "app/plan/app_trust.h"
+#include "app/run/agent_own.h"
 #include "app/run/agent_push.h"
 #include "app/run/agent_spool.h"
 #include "pipeline/assembly/budget.h"

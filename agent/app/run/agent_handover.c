@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "app/run/agent_own.h"
 #include "app/state/data_folder.h"
 #include "app/state/spool_facts.h"
 #include "platform/plat_system.h"

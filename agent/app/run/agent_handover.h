@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_APP_AGENT_HANDOVER_H
 #define ETWSHIP_APP_AGENT_HANDOVER_H
 
-#include "app/run/agent_internal.h"
+#include "base/buf.h"
 #include "pipeline/batch/delivered.h"
 
 /*
@@ -9,6 +9,7 @@
  * same catalogue. The first notes how far each output is, the second how far each session is in the spool. Here
  * the next run takes over what the last one noted, so that outputs get no event twice and miss none.
  */
+struct agent;
 struct store;
 
 /* The outputs that the catalogue knows. Zero-initialised: none. */

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "app/run/agent_own.h"
 #include "app/run/agent_spool.h"
 #include "platform/plat_system.h"
 

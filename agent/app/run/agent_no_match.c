@@ -1,4 +1,4 @@
-#include "app/run/agent_internal.h"
+#include "app/run/agent_own.h"
 #include "app/trace/no_match.h"
 
 /* Reports which providers and filters of a configuration matched nothing in recorded traces that

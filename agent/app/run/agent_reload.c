@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "app/config/app_fields.h"
-#include "app/run/agent_internal.h"
 #include "app/run/agent_limits.h"
+#include "app/run/agent_own.h"
 #include "app/run/agent_push.h"
 #include "app/run/agent_server.h"
 #include "config/config_image.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "app/plan/app_trust.h"
-#include "app/run/agent_internal.h"
 #include "app/run/agent_limits.h"
+#include "app/run/agent_own.h"
 #include "app/run/agent_push.h"
 #include "app/run/agent_reload.h"
 #include "app/run/agent_server.h"

@@ -1,6 +1,6 @@
 #include "app/run/agent_runner.h"
 
-#include "app/run/agent_internal.h"
+#include "app/run/agent_own.h"
 #include "platform/plat_system.h"
 
 /*

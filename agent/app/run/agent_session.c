@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "app/plan/app_budgets.h"
-#include "app/run/agent_internal.h"
+#include "app/run/agent_own.h"
 #include "app/run/agent_spool.h"
 #include "input/windows/etw_orphans.h"
 #include "platform/plat_system.h"

@@ -1,13 +1,14 @@
 #ifndef ETWSHIP_APP_AGENT_SPOOL_H
 #define ETWSHIP_APP_AGENT_SPOOL_H
 
-#include "app/run/agent_internal.h"
+#include "pipeline/assembly/pipeline.h"
 
 /*
  * The agent's store: a catalogue of how far its sources and outputs are. It is in the data folder. Without one it
  * is in memory, for the next agent in this process. If agent->keeps, batches wait in it as well, and its owner is
  * the spool's thread. If not, agent_store.c owns it.
  */
+struct agent;
 
 /* Open the store. If it keeps batches on disk, name the plan's streams and fill `resume`. False
  * with ${err} set; closing is allowed. */

@@ -3,6 +3,7 @@
 
 #include "app/plan/stream_key.h"
 #include "app/run/agent_handover.h"
+#include "app/run/agent_own.h"
 #include "app/run/agent_spool.h"
 #include "app/state/data_folder.h"
 #include "store/catalogue/catalogue.h"

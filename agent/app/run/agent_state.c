@@ -1,4 +1,4 @@
-#include "app/run/agent_internal.h"
+#include "app/run/agent_own.h"
 #include "platform/plat_system.h"
 
 #define BIT(state) (1u << AGENT_STATE_##state)

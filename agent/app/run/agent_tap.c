@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "app/run/agent_internal.h"
+#include "app/run/agent_own.h"
 #include "pipeline/work/tap.h"
 #include "platform/plat_system.h"
 

@@ -1,4 +1,4 @@
-#include "app/run/agent_internal.h"
+#include "app/run/agent_own.h"
 
 /* Rules that could not be judged for some events, as a regular expression exceeded its limits. */
 

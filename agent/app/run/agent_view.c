@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "app/run/agent_internal.h"
+#include "app/run/agent_own.h"
 #include "app/watch/agent_metrics.h"
 #include "platform/plat_system.h"
 

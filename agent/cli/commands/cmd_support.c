@@ -8,7 +8,7 @@
 #include "app/support/zip_file.h"
 #include "base/visible.h"
 #include "cli/options/config_options.h"
-#include "cli/text/support_parts.h"
+#include "cli/text/support_part.h"
 #include "config/config_secrets.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"

@@ -2,7 +2,7 @@
 
 #include "base/put.h"
 #include "base/utf.h"
-#include "event/write/event_path_internal.h"
+#include "event/write/event_path_ids.h"
 
 /* ---- what may be done to which field ------------------------------------------------------------ */
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/put.h"
-#include "event/edit/event_editor_internal.h"
-#include "event/write/event_path_internal.h"
+#include "event/edit/event_editor_own.h"
+#include "event/write/event_path_ids.h"
 
 enum { MAX_MEMORY_BYTES = 16 * 1024 * 1024 };
 

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "event/edit/event_editor_internal.h"
+#include "event/edit/event_editor_own.h"
 #include "event/value/value_json.h"
 
 /*

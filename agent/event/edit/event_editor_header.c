@@ -1,6 +1,6 @@
 #include "base/put.h"
-#include "event/edit/event_editor_internal.h"
-#include "event/write/event_path_internal.h"
+#include "event/edit/event_editor_own.h"
+#include "event/write/event_path_ids.h"
 
 /* Edits outside payload and message: of the record, its extended items, the trace (host), and
  * labels and tags. */

@@ -1,8 +1,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "event/edit/event_editor_internal.h"
-#include "event/write/event_path_internal.h"
+#include "event/edit/event_editor_own.h"
+#include "event/write/event_path_ids.h"
 
 /*
  * Edits of an event's process. There are few processes and many events, so the edited copy of a

@@ -2,7 +2,7 @@
 #define ETWSHIP_EVENT_OTEL_EVENT_H
 
 #include "event/otel/otel_codec.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 
 /* Events as log records of OpenTelemetry in either encoding, for format_otel.c and format_otlp.c.
  * Functions as in struct event_format. */

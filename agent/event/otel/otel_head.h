@@ -2,7 +2,7 @@
 #define ETWSHIP_EVENT_OTEL_HEAD_H
 
 #include "event/otel/otel_codec.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 
 /*
  * The parts of a log record that are constant per event type, per trace and per process, for

@@ -6,7 +6,7 @@
 #include "base/visible.h"
 #include "event/write/event_edits.h"
 #include "event/write/event_formats.h"
-#include "event/write/event_path_internal.h"
+#include "event/write/event_path_ids.h"
 
 /*
  * Works on the finished JSON, as event_overflow.c does, so it is independent of the shape. A path

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_EVENT_ECS_HEAD_H
 #define ETWSHIP_EVENT_ECS_HEAD_H
 
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 
 /*
  * The parts of an ecs event that are constant per event type and per trace, for event_head_get_as

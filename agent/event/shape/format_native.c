@@ -4,7 +4,7 @@
 #include "event/model/extended_items.h"
 #include "event/value/value_put.h"
 #include "event/write/event_file.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 
 /*
  * The native shape: one JSON object and a newline per event. Names, order and rules are in

@@ -5,7 +5,7 @@
 #include "base/visible.h"
 #include "event/model/event_stack.h"
 #include "event/write/event_file.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 
 /*
  * For people at a terminal: a line that names the event, and a line per value.

@@ -5,7 +5,7 @@
 #include "event/write/ecs_map_plan.h"
 #include "event/write/event_edits.h"
 #include "event/write/event_file.h"
-#include "event/write/event_path_internal.h"
+#include "event/write/event_path_ids.h"
 #include "event/write/event_process.h"
 
 /* Known processes that fields of the event may describe. */

@@ -5,7 +5,7 @@
 #include "event/model/record_file.h"
 #include "event/value/ecs_convert_text.h"
 #include "event/write/event_edits.h"
-#include "event/write/event_path_internal.h"
+#include "event/write/event_path_ids.h"
 
 /*
  * Makes a plan from the tables, once per event type, by a linear search. Rows of one provider are

@@ -28,7 +28,7 @@ struct event_edits {
     struct span message; /* … this, UTF-8; empty: it has none */
 };
 
-/* Of a field from PATH_PROCESS_START_KEY to PATH_FILE_PATH (event_path_internal.h), fewer than 32. */
+/* Of a field from PATH_PROCESS_START_KEY to PATH_FILE_PATH (event_path_ids.h), fewer than 32. */
 static inline uint32_t event_edits_process_bit(uint8_t field)
 {
     return UINT32_C(1) << (field % 32);

@@ -3,7 +3,7 @@
 #include "base/put.h"
 #include "event/value/ecs_convert.h"
 #include "event/value/value_json.h"
-#include "event/write/event_path_internal.h"
+#include "event/write/event_path_own.h"
 
 uint8_t *event_file_put(uint8_t *p, const struct event_file *file)
 {

@@ -1,5 +1,5 @@
 #include "base/put.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 
 void event_gap_object(struct event_writer *writer, const struct gap *gap, struct buf *out)
 {

@@ -1,4 +1,4 @@
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 
 uint8_t event_guard_level(const struct guard_report *report)
 {

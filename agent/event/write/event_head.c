@@ -3,7 +3,7 @@
 
 #include "base/put.h"
 #include "event/write/ecs_map_plan.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 
 /*
  * The part of an event between its time and its process: provider and event objects. It depends on

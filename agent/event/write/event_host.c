@@ -1,7 +1,7 @@
 #include "event/write/event_host.h"
 
 #include "event/value/value_json.h"
-#include "event/write/event_path_internal.h"
+#include "event/write/event_path_own.h"
 
 /* One member, after a comma unless it is the first. */
 static void add_member(const char *key, struct span value, bool *any, struct buf *out)

@@ -2,7 +2,7 @@
 
 #include "base/text/nearest.h"
 #include "event/write/event_edits.h"
-#include "event/write/event_path_internal.h"
+#include "event/write/event_path_own.h"
 
 /* ---- names ------------------------------------------------------------------------------------- */
 

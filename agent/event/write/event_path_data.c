@@ -1,7 +1,7 @@
 #include "base/bytes.h"
 #include "base/put.h"
 #include "event/value/value_json.h"
-#include "event/write/event_path_internal.h"
+#include "event/write/event_path_own.h"
 
 /*
  * Paths into the field array (event.h): by name through structs, by `[*]` through arrays, and at

@@ -1,5 +1,5 @@
 #include "base/bytes.h"
-#include "event/write/event_path_internal.h"
+#include "event/write/event_path_own.h"
 
 /* Members of `extended` that are not lists, as format_native.c writes them. */
 

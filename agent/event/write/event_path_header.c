@@ -3,9 +3,9 @@
 #include "base/text/json_escape.h"
 #include "event/write/event_file.h"
 #include "event/write/event_host.h"
-#include "event/write/event_path_internal.h"
+#include "event/write/event_path_own.h"
 #include "event/write/event_process.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 
 /*
  * Values from outside the payload. A member exists under the conditions of event_head.c and

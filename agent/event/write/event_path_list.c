@@ -1,7 +1,7 @@
 #include "base/bytes.h"
 #include "event/write/event_host.h"
-#include "event/write/event_path_internal.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_path_own.h"
+#include "event/write/event_writer_state.h"
 
 /* The lists outside of data: keywords, stacks, counters, tags. */
 

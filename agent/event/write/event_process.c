@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "event/write/event_path_internal.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_path_own.h"
+#include "event/write/event_writer_state.h"
 
 /*
  * Members of struct event_process for formats and paths. There are few processes and many events: a

@@ -4,7 +4,7 @@
 
 #include "base/put.h"
 #include "event/write/event_host.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 
 enum { MAX_SCRATCH_BYTES = 1024 * 1024 };
 

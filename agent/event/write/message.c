@@ -1,5 +1,5 @@
 #include "base/put.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 
 /*
  * Message templates with FormatMessage inserts ("Message text files" and FormatMessage on

@@ -1,4 +1,4 @@
-#include "input/bytes/unpack_internal.h"
+#include "input/bytes/unpack_own.h"
 
 /*
  * Shared by the formats: the loop, and matches, which may be longer than the window (up to 4 GB)

@@ -1,4 +1,4 @@
-#include "input/bytes/unpack_internal.h"
+#include "input/bytes/unpack_own.h"
 
 /*
  * [MS-XCA] 2.5, LZNT1: independent chunks of up to 4096 output bytes. A chunk is a 16-bit header

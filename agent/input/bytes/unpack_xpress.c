@@ -1,4 +1,4 @@
-#include "input/bytes/unpack_internal.h"
+#include "input/bytes/unpack_own.h"
 
 /*
  * [MS-XCA] 2.4, plain LZ77: a word of 32 flags, from the top; each flag stands for a literal byte

@@ -1,4 +1,4 @@
-#include "input/bytes/unpack_internal.h"
+#include "input/bytes/unpack_own.h"
 
 /*
  * [MS-XCA] 2.2, LZ77+Huffman: blocks of 64 KB of output (a match may extend a block). A block is a

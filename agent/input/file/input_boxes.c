@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "input/file/input_file_parts.h"
+#include "input/file/input_file_own.h"
 
 /* Traces that are packed or come from standard input are unpacked into one temporary file of the
  * session. It is truncated when none of them is open, so it holds one packed file at a time, or all

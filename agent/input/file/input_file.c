@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "config/config_check.h"
-#include "input/file/input_file_parts.h"
+#include "input/file/input_file_own.h"
 
 /*
  * Design: complete files form groups (all of them, or one each). A group is indexed in a first

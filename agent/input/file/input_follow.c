@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "input/etl/etl_probe.h"
-#include "input/file/input_file_parts.h"
+#include "input/file/input_file_own.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 

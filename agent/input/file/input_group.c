@@ -5,7 +5,7 @@
 #include "event/model/record_process.h"
 #include "input/etl/etl_merge.h"
 #include "input/evtx/evtx_hosts.h"
-#include "input/file/input_file_parts.h"
+#include "input/file/input_file_own.h"
 #include "input/file/width_samples.h"
 #include "input/record/etl_format.h"
 

@@ -2,7 +2,7 @@
 #include <xxhash.h>
 
 #include "input/etl/etl_copy.h"
-#include "input/file/input_file_parts.h"
+#include "input/file/input_file_own.h"
 #include "platform/plat_file.h"
 
 /* The files of the session: what its patterns match, searched repeatedly if files may be added. A

@@ -2,7 +2,7 @@
 
 #include "input/etl/etl_ring.h"
 #include "input/etl/evtx_tail.h"
-#include "input/file/input_file_parts.h"
+#include "input/file/input_file_own.h"
 
 /*
  * After a restart, the steps of the earlier run's schedule are repeated, so that records come in

@@ -6,7 +6,7 @@
 #include <lmerr.h>
 
 #include "platform/windows/plat_wide.h"
-#include "service/windows/service_parts.h"
+#include "service/windows/service_own.h"
 
 /*
  * Group names depend on the system's language, so the name is looked up by the SID, S-1-5-32-559.

@@ -3,7 +3,7 @@
 #include <windows.h>
 
 #include "platform/windows/plat_wide.h"
-#include "service/windows/service_parts.h"
+#include "service/windows/service_own.h"
 
 /* ---- the source of events (learn.microsoft.com, "Adding a Source to the Registry") -------------- */
 

@@ -4,7 +4,7 @@
 
 #include "platform/plat_system.h"
 #include "platform/windows/plat_wide.h"
-#include "service/windows/service_parts.h"
+#include "service/windows/service_own.h"
 
 /*
  * A handle of the SCM with the buffer of its notification: the buffer stays in use until the

@@ -2,7 +2,7 @@
 #include <windows.h>
 
 #include "platform/windows/plat_wide.h"
-#include "service/windows/service_parts.h"
+#include "service/windows/service_own.h"
 #include "service_messages.h"
 
 /* Context of the SCM's first callback, which takes none. */

@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "support/etw_sim/sim_machine_internal.h"
+#include "support/etw_sim/sim_machine_own.h"
 
 enum { MOST_BYTES = 65536, ANSWER_BYTES = 1024 * 1024 };
 

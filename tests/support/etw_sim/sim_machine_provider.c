@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "platform/plat_system.h"
-#include "support/etw_sim/sim_machine_internal.h"
+#include "support/etw_sim/sim_machine_own.h"
 
 struct provider {
     struct sim_visitor *v;

@@ -4,7 +4,7 @@
  * it, so that a slow program is a slow consumer. The end of the connection closes the trace;
  * buffers that could not be sent stay the session's.
  */
-#include "support/etw_sim/sim_machine_internal.h"
+#include "support/etw_sim/sim_machine_own.h"
 
 struct consumer {
     struct sim_visitor *v;

@@ -9,7 +9,7 @@
 #include "schema/cache/schema_cache.h"
 #include "support/etl_put.h"
 #include "support/etw_sim/etw_sim.h"
-#include "support/etw_sim/sim_tdh_internal.h"
+#include "support/etw_sim/sim_tdh_own.h"
 
 /*
  * A schema cache over what is installed, and one more for each manifest that was loaded while

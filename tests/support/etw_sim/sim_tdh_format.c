@@ -4,7 +4,7 @@
 #include "event/value/value_put.h"
 #include "schema/events/event_info.h"
 #include "support/etl_put.h"
-#include "support/etw_sim/sim_tdh_internal.h"
+#include "support/etw_sim/sim_tdh_own.h"
 #include "support/etw_sim/sim_value.h"
 
 /*

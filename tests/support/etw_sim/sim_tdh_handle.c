@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/etw_sim/sim_tdh_internal.h"
+#include "support/etw_sim/sim_tdh_own.h"
 #include "support/etw_sim/sim_tdh_wpp.h"
 
 /* Decoding handles (tdh.h): they keep their parameters, and decode messages of WPP code by them. */

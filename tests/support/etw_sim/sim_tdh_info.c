@@ -1,4 +1,4 @@
-#include "support/etw_sim/sim_tdh_internal.h"
+#include "support/etw_sim/sim_tdh_own.h"
 #include "support/etw_sim/sim_tdh_wpp.h"
 
 /* What one event looks like: TdhGetEventInformation and its kin (tdh.h). */

@@ -1,7 +1,7 @@
 #include "base/bytes.h"
 #include "base/map.h"
 #include "support/etl_put.h"
-#include "support/etw_sim/sim_tdh_internal.h"
+#include "support/etw_sim/sim_tdh_own.h"
 
 /*
  * What is installed: TdhEnumerateProviders and its kin (tdh.h). A list is its entries, then the

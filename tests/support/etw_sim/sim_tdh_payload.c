@@ -3,7 +3,7 @@
 #include "base/utf.h"
 #include "event/model/schema_forms.h"
 #include "support/etw_sim/etw_sim_payload.h"
-#include "support/etw_sim/sim_tdh_internal.h"
+#include "support/etw_sim/sim_tdh_own.h"
 
 /*
  * Payload filters (TdhCreatePayloadFilter and its kin, tdh.h), in the private form that the

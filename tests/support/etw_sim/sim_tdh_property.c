@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "support/etw_sim/sim_tdh_internal.h"
+#include "support/etw_sim/sim_tdh_own.h"
 #include "support/etw_sim/sim_tdh_wpp.h"
 #include "support/etw_sim/sim_value.h"
 

@@ -11,7 +11,7 @@
 #include "event/value/wpp_format.h"
 #include "schema/cache/schema_cache.h"
 #include "support/etl_put.h"
-#include "support/etw_sim/sim_tdh_internal.h"
+#include "support/etw_sim/sim_tdh_own.h"
 #include "support/json_tree.h"
 
 /*

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "platform/plat_file.h"
 #include "support/etw_sim/sim_remote.h"
-#include "support/etw_sim/sim_tdh_internal.h"
+#include "support/etw_sim/sim_tdh_own.h"
 #include "support/etw_sim/sim_world_parse.h"
 
 /*

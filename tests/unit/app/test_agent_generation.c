@@ -1,4 +1,4 @@
-#include "app/run/agent_internal.h"
+#include "app/run/agent_own.h"
 #include "support/pipeline_rig.h"
 
 /* An agent hands over to another one while an output does not return from a call. */

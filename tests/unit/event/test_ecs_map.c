@@ -3,7 +3,7 @@
 #include "event/write/event_edits.h"
 #include "event/write/event_file.h"
 #include "event/write/event_formats.h"
-#include "event/write/event_path_internal.h"
+#include "event/write/event_path_ids.h"
 #include "event/write/event_process.h"
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"

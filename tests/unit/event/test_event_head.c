@@ -1,4 +1,4 @@
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 #include "unit/event/writer_fixture.h"
 
 /* Heads are kept from event to event. Whatever came before, an event is written like by a writer

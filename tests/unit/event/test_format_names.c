@@ -2,7 +2,7 @@
 
 #include "event/formats/event_format.h"
 #include "event/write/event_edits.h"
-#include "event/write/event_writer_internal.h"
+#include "event/write/event_writer_state.h"
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "etw/session/etw_kernel.h"
-#include "input/windows/session/etw_session_internal.h"
+#include "input/windows/session/etw_session_own.h"
 
 /* Connects a session to its consumer; the callbacks here run on the consumer's threads. */
 

@@ -1,5 +1,5 @@
 #include "etw/session/etw_control.h"
-#include "input/windows/session/etw_session_internal.h"
+#include "input/windows/session/etw_session_own.h"
 #include "platform/plat_system.h"
 
 /* Reports to the sink what is missing in a session, and to the agent why nothing is read. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "etw/etw_api.h"
-#include "input/windows/session/etw_session_internal.h"
+#include "input/windows/session/etw_session_own.h"
 #include "platform/plat_system.h"
 
 /*

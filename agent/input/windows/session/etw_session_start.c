@@ -3,7 +3,7 @@
 #include "etw/etw_api.h"
 #include "etw/etw_privilege.h"
 #include "input/windows/etw_boot.h"
-#include "input/windows/session/etw_session_internal.h"
+#include "input/windows/session/etw_session_own.h"
 #include "platform/plat_system.h"
 
 /*

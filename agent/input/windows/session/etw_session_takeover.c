@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "input/windows/session/etw_session_internal.h"
+#include "input/windows/session/etw_session_own.h"
 #include "platform/plat_system.h"
 
 /*

@@ -1,5 +1,5 @@
-#ifndef ETWSHIP_CLI_SUPPORT_PARTS_H
-#define ETWSHIP_CLI_SUPPORT_PARTS_H
+#ifndef ETWSHIP_CLI_SUPPORT_PART_H
+#define ETWSHIP_CLI_SUPPORT_PART_H
 
 #include "app/config/app_config.h"
 #include "app/plan/app_policy.h"

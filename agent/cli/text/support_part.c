@@ -1,4 +1,4 @@
-#include "cli/text/support_parts.h"
+#include "cli/text/support_part.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-#ifndef ETWSHIP_APP_AGENT_INTERNAL_H
-#define ETWSHIP_APP_AGENT_INTERNAL_H
+#ifndef ETWSHIP_APP_AGENT_OWN_H
+#define ETWSHIP_APP_AGENT_OWN_H
 
 #include "app/log/log.h"
 #include "app/plan/agent_plan.h"

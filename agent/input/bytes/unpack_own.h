@@ -1,5 +1,5 @@
-#ifndef ETWSHIP_INPUT_UNPACK_INTERNAL_H
-#define ETWSHIP_INPUT_UNPACK_INTERNAL_H
+#ifndef ETWSHIP_INPUT_UNPACK_OWN_H
+#define ETWSHIP_INPUT_UNPACK_OWN_H
 
 #include "base/bytes.h"
 #include "input/bytes/unpack.h"

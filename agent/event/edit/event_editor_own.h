@@ -1,5 +1,5 @@
-#ifndef ETWSHIP_EVENT_EVENT_EDITOR_INTERNAL_H
-#define ETWSHIP_EVENT_EVENT_EDITOR_INTERNAL_H
+#ifndef ETWSHIP_EVENT_EVENT_EDITOR_OWN_H
+#define ETWSHIP_EVENT_EVENT_EDITOR_OWN_H
 
 #include "event/edit/event_editor.h"
 #include "event/write/event_edits.h"
