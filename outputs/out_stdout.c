@@ -2,8 +2,9 @@
  * Standard output. A suspended terminal, or a pipe that is not read, blocks a send only as long as
  * the host wants to wait. Written bytes cannot be taken back: if a send stops early, the complete
  * records count as delivered. So does the record that was written partly; its rest is kept and
- * written first by the next send. So no line is torn or repeated, unless the process ends in the
- * middle of one. A closed pipe never recovers and ends the output.
+ * written first by the next send. The memory for the rest is reserved before the first byte is
+ * written. So no line is torn or repeated, unless the process ends in the middle of one. A closed
+ * pipe never recovers and ends the output.
  */
 #include <stdlib.h>
 
@@ -36,9 +37,8 @@ struct out_stdout {
     bool (*stopping)(void *host);
     void *host;
     struct plat_file *file; /* NULL: not connected */
-    uint8_t *rest;          /* rest of a partly written record; NULL: none */
-    size_t rest_size;
-    size_t rest_at;
+    struct buf rest;        /* rest of a partly written record, … */
+    size_t rest_at;         /* … and how many bytes of it are written by now */
 };
 
 static const char *stdout_format(const void *settings)
@@ -55,6 +55,7 @@ static void *stdout_create(const void *settings, const struct output_env *env, s
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
+    buf_init(&self->rest, UINT32_MAX);
     self->stopping = env->stopping;
     self->host = env->host;
     return self;
@@ -71,15 +72,16 @@ static bool stdout_connect(void *self_, struct error *err)
 
 static struct span rest_of(const struct out_stdout *self)
 {
-    return span_from(span_make(self->rest, self->rest_size), self->rest_at);
+    return span_from(buf_span(&self->rest), self->rest_at);
 }
 
 static void stdout_disconnect(void *self_)
 {
     struct out_stdout *self = self_;
     size_t written = 0;
-    if (self->file && self->rest) { /* last chance to complete the line */
-        plat_file_write_some(self->file, rest_of(self), SLICE_MS, &written, NULL);
+    struct span rest = rest_of(self);
+    if (self->file && rest.size) { /* last chance to complete the line */
+        plat_file_write_some(self->file, rest, SLICE_MS, &written, NULL);
         self->rest_at += written;
     }
     plat_file_close(self->file);
@@ -114,38 +116,41 @@ static bool write_patiently(
 
 static bool write_rest(struct out_stdout *self, struct error *err)
 {
+    struct span rest = rest_of(self);
     size_t written = 0;
-    bool good = write_patiently(self, rest_of(self), &written, err);
+    bool good = rest.size == 0 || write_patiently(self, rest, &written, err);
     self->rest_at += written;
-    if (good) {
-        free(self->rest);
-        self->rest = NULL;
-    }
     return good;
 }
 
-/* ${written} bytes are out. Keep the rest of the record in which they end. False: out of memory for
- * that, so the line stays torn. */
-static bool account(struct out_stdout *self, const struct delivery *delivery, size_t written,
+/* Make room for the rest of any of these records. */
+static bool reserve(struct out_stdout *self, const struct delivery *delivery, struct error *err)
+{
+    uint32_t start = 0;
+    uint32_t longest = 0;
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        uint32_t size = delivery->record_ends[i] - start;
+        longest = size > longest ? size : longest;
+        start += size;
+    }
+    buf_reset(&self->rest);
+    self->rest_at = 0;
+    return buf_reserve(&self->rest, longest) || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ${written} bytes are out. Keep the rest of the record in which they end. */
+static void account(struct out_stdout *self, const struct delivery *delivery, size_t written,
     struct output_report *report)
 {
     uint32_t start = 0;
-    bool good = true;
     for (size_t i = 0; i < delivery->record_count; i++) {
         uint32_t end = delivery->record_ends[i];
         report->records[i] = start < written ? RECORD_DELIVERED : RECORD_RETRY;
         if (start < written && written < end) {
-            self->rest_at = 0;
-            self->rest_size = end - written;
-            self->rest = malloc(self->rest_size);
-            good = self->rest != NULL;
-            if (good) {
-                memcpy(self->rest, delivery->bytes.data + written, self->rest_size);
-            }
+            buf_add(&self->rest, delivery->bytes.data + written, end - written);
         }
         start = end;
     }
-    return good;
 }
 
 static enum output_verdict verdict_of(const struct error *err)
@@ -162,8 +167,11 @@ static enum output_verdict stdout_send(
         error_set(&report->error, ERR_IO, "standard output is not open");
         return OUTPUT_RECONNECT;
     }
-    if (self->rest && !write_rest(self, &report->error)) {
+    if (!write_rest(self, &report->error)) {
         return verdict_of(&report->error);
+    }
+    if (!reserve(self, delivery, &report->error)) {
+        return OUTPUT_RETRY;
     }
     if (write_patiently(self, delivery->bytes, &written, &report->error)) {
         return OUTPUT_DELIVERED;
@@ -171,9 +179,7 @@ static enum output_verdict stdout_send(
     if (report->error.code == ERR_STOPPED || written == 0) {
         return verdict_of(&report->error);
     }
-    if (!account(self, delivery, written, report)) {
-        error_set(&report->error, ERR_MEMORY, "out of memory");
-    }
+    account(self, delivery, written, report);
     return OUTPUT_MIXED;
 }
 
@@ -182,7 +188,7 @@ static void stdout_destroy(void *self_)
     struct out_stdout *self = self_;
     if (self) {
         stdout_disconnect(self);
-        free(self->rest);
+        buf_fini(&self->rest);
         free(self);
     }
 }

@@ -13,6 +13,23 @@
 #include "config/config.h"
 #include "outputs/outputs.h"
 
+static bool is_memory_out;
+
+void *__real_malloc(size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    return is_memory_out ? NULL : __real_malloc(size);
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    return is_memory_out ? NULL : __real_realloc(memory, size);
+}
+
 static void *make(struct config *config, const char *style)
 {
     struct error err;
@@ -140,7 +157,7 @@ static char *long_text(void)
     return text;
 }
 
-static void assert_nothing_is_lost_or_torn(int writing, int reading)
+static void assert_nothing_is_lost_or_torn_if(int writing, int reading, bool memory_is_short)
 {
     enum { WANT = 2 * LONG + 6 };
     int asked = 0;
@@ -150,12 +167,16 @@ static void assert_nothing_is_lost_or_torn(int writing, int reading)
     char *text = long_text();
     char *got = malloc(WANT + 100);
     size_t size = 0;
-    size_t at = 0; /* of the bytes still to be sent */
-    bool seen[4] = {false};
+    size_t at = 0;      /* of the bytes still to be sent */
+    size_t refused = 0; /* sends, for lack of memory */
+    bool seen[2] = {false};
     for (int tries = 0; at < WANT; tries++) {
         enum record_status records[8] = {RECORD_RETRY};
         struct error err;
+        is_memory_out = memory_is_short && tries % 2 == 0;
         enum output_verdict verdict = send_text(self, text + at, records, &err);
+        is_memory_out = false;
+        refused += verdict == OUTPUT_RETRY && err.code == ERR_MEMORY;
         seen[verdict == OUTPUT_MIXED] = true;
         assert_true(
             verdict == OUTPUT_DELIVERED || verdict == OUTPUT_MIXED || verdict == OUTPUT_RETRY);
@@ -169,13 +190,18 @@ static void assert_nothing_is_lost_or_torn(int writing, int reading)
         assert_true(tries < 1000);
     }
     size += drain(reading, got + size, WANT + 100 - size);
-    assert_true(seen[1] && asked > 0);
     assert_int_equal(size, WANT);
     assert_memory_equal(got, text, WANT);
+    assert_true(seen[1] && asked > 0 && (refused > 0) == memory_is_short);
     output_stdout.destroy(self);
     config_destroy(config);
     free(text);
     free(got);
+}
+
+static void assert_nothing_is_lost_or_torn(int writing, int reading)
+{
+    assert_nothing_is_lost_or_torn_if(writing, reading, false);
 }
 
 static void a_pipe_without_a_reader_does_not_delay_a_stop(void **state)
@@ -218,6 +244,16 @@ static void a_stopped_terminal_does_neither(void **state)
     close(master);
 }
 
+static void a_lack_of_memory_tears_no_line(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_nothing_is_lost_or_torn_if(ends[1], ends[0], true);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_pipe_without_a_reader_does_not_delay_a_stop),
         cmocka_unit_test(a_socket_without_a_reader_does_neither),
         cmocka_unit_test(a_stopped_terminal_does_neither),
+        cmocka_unit_test(a_lack_of_memory_tears_no_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
