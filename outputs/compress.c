@@ -143,6 +143,12 @@ struct compress *compress_create(enum http_compression kind, struct error *err)
     return self;
 }
 
+bool compress_open(enum http_compression kind, struct compress **ret_compress, struct error *err)
+{
+    *ret_compress = kind == HTTP_PLAIN ? NULL : compress_create(kind, err);
+    return kind == HTTP_PLAIN || *ret_compress;
+}
+
 void compress_destroy(struct compress *compress)
 {
     if (compress) {

@@ -12,6 +12,10 @@ struct compress;
 
 /* ${kind}: HTTP_GZIP (RFC 1952) or HTTP_ZSTD (RFC 8878). NULL with ${err} set. */
 struct compress *compress_create(enum http_compression kind, struct error *err);
+
+/* As compress_create, and NULL in ${ret_compress} for HTTP_PLAIN. False with ${err} set. */
+bool compress_open(enum http_compression kind, struct compress **ret_compress, struct error *err);
+
 void compress_destroy(struct compress *compress); /* NULL is fine */
 
 /* Replace the content of ${out} by ${in}, compressed. False: the maximum of ${out} is too small

@@ -73,14 +73,8 @@ static bool set_up(struct out_azure *self, const struct azure_settings *s,
     if (!good) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    if (!self->client || !azure_token_init(&self->token, &s->http, &setup, err)) {
-        return false;
-    }
-    if (s->http.compression != HTTP_PLAIN) {
-        self->compress = compress_create((enum http_compression)s->http.compression, err);
-        return self->compress != NULL;
-    }
-    return true;
+    return self->client && azure_token_init(&self->token, &s->http, &setup, err) &&
+           compress_open((enum http_compression)s->http.compression, &self->compress, err);
 }
 
 static void azure_destroy(void *self_)

@@ -49,11 +49,9 @@ static bool make(
         .host = self->host};
     uint64_t start = 0;
     plat_random(&start, sizeof(start), NULL);
-    if (options->http->compression != HTTP_PLAIN) {
-        self->compress = compress_create(HTTP_GZIP, err);
-        if (!self->compress) {
-            return false;
-        }
+    if (!compress_open(options->http->compression == HTTP_PLAIN ? HTTP_PLAIN : HTTP_GZIP,
+            &self->compress, err)) {
+        return false;
     }
     self->client = http_client_create(&setup, err);
     return self->client && es_hosts_init(&self->hosts, options->hosts, start, err);

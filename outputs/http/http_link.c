@@ -17,14 +17,8 @@ bool http_link_init(struct http_link *link, const struct http_link_setup *setup,
                                           .note = env->note,
                                           .host = env->host},
         err);
-    if (!link->client) {
+    if (!link->client || !compress_open(compression, &link->compress, err)) {
         return false;
-    }
-    if (compression != HTTP_PLAIN) {
-        link->compress = compress_create(compression, err);
-        if (!link->compress) {
-            return false;
-        }
     }
     if (!arena_copy(&link->kept, setup->url, &url) ||
         (setup->headers && !http_headers_take(&link->headers, setup->headers, link->client)) ||

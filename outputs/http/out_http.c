@@ -128,14 +128,9 @@ static bool set_up(struct out_http *self, const struct http_settings *s, struct 
                                           .note = self->note,
                                           .host = self->host},
         err);
-    if (!self->client) {
+    if (!self->client ||
+        !compress_open((enum http_compression)s->http.compression, &self->compress, err)) {
         return false;
-    }
-    if (s->http.compression != HTTP_PLAIN) {
-        self->compress = compress_create((enum http_compression)s->http.compression, err);
-        if (!self->compress) {
-            return false;
-        }
     }
     self->url = keep(self, s->url);
     self->method = http_settings_methods[s->method];

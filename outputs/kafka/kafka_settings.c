@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "outputs/joined_route.h"
 #include "outputs/kafka/kafka_options.h"
 #include "outputs/template_check.h"
 
-static const char separator[] = "|/";
 static const char *const delivery_names[] = {"auto", "exactly_once", "at_least_once", NULL};
 static const char *const transport_names[] = {"tls", "tcp", NULL};
 static const char *const verify_names[] = {"full", "ca", "none", NULL};
@@ -154,8 +154,10 @@ const char *kafka_settings_route(const void *settings)
         return NULL;
     }
     if (!s->route[0]) {
-        snprintf(s->route, sizeof(s->route), "%s%s%s%s%s%s%s", s->topic, separator, s->key,
-            separator, provider ? "{provider.name}" : "", separator, code ? "{event.code}" : "");
+        snprintf(s->route, sizeof(s->route),
+            "%s" JOINED_ROUTE_SEPARATOR "%s" JOINED_ROUTE_SEPARATOR "%s" JOINED_ROUTE_SEPARATOR
+            "%s",
+            s->topic, s->key, provider ? "{provider.name}" : "", code ? "{event.code}" : "");
     }
     return s->route;
 }
@@ -166,30 +168,10 @@ static bool is_topic_letter(char c)
            c == '-' || c == '.';
 }
 
-static struct span next_part(struct span *rest)
-{
-    for (size_t i = 0; i + 1 < rest->size; i++) {
-        if (memcmp(rest->data + i, separator, sizeof(separator) - 1) == 0) {
-            struct span part = span_first(*rest, i);
-            *rest = span_from(*rest, i + sizeof(separator) - 1);
-            return part;
-        }
-    }
-    struct span part = *rest;
-    *rest = span_make(NULL, 0);
-    return part;
-}
-
 bool kafka_settings_split(struct span rendered, struct span ret_parts[KAFKA_PART_COUNT],
     char topic_room[KAFKA_TOPIC_MAX_BYTES + 1])
 {
-    int parts = 1;
-    for (size_t i = 0; i + 1 < rendered.size; i++) {
-        parts += memcmp(rendered.data + i, separator, sizeof(separator) - 1) == 0;
-    }
-    for (int i = 0; i < KAFKA_PART_COUNT; i++) {
-        ret_parts[i] = next_part(&rendered);
-    }
+    bool is_whole = joined_route_split(rendered, ret_parts, KAFKA_PART_COUNT);
     struct span *topic = &ret_parts[KAFKA_PART_TOPIC];
     *topic = span_first(*topic, KAFKA_TOPIC_MAX_BYTES);
     for (size_t i = 0; i < topic->size; i++) {
@@ -198,7 +180,7 @@ bool kafka_settings_split(struct span rendered, struct span ret_parts[KAFKA_PART
     }
     topic_room[topic->size] = '\0';
     *topic = span_make(topic_room, topic->size);
-    return parts == KAFKA_PART_COUNT;
+    return is_whole;
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */

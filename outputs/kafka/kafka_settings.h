@@ -113,10 +113,8 @@ uint64_t kafka_settings_memory(const void *settings, uint64_t batch_bytes, uint6
 
 bool kafka_settings_has_header(const struct kafka_settings *settings, enum kafka_header header);
 
-/*
- * output_ops.route: one template of all parts, if one of them varies; NULL: none does. No field can
- * contain the separators, as fields in paths contain neither `|` nor `/`.
- */
+/* output_ops.route: one template of all parts (joined_route.h), if one of them varies; NULL: none
+ * does. */
 const char *kafka_settings_route(const void *settings);
 
 /* Split ${rendered}, a route of one event, into its parts. The topic is written to ${topic_room},

@@ -88,14 +88,21 @@ static bool make_own_topic(
     return make_topic(link, talk, s->topic, &shape);
 }
 
+/* In any case kafka_link_fini is allowed. */
+static bool begin(struct kafka_link *link, const struct kafka_settings *s,
+    const struct output_talk *talk, struct error *err)
+{
+    const struct output_env env = {.name = talk->name, .format = talk->format};
+    rd_kafka_resp_err_t code;
+    return kafka_link_init(link, s, &env, err) && open_link(link, s, NULL, &code, err);
+}
+
 bool kafka_talk_setup(const void *settings, const struct output_talk *talk)
 {
     const struct kafka_settings *s = settings;
-    const struct output_env env = {.name = talk->name, .format = talk->format};
     struct kafka_link link;
     struct error err;
-    rd_kafka_resp_err_t code;
-    bool good = kafka_link_init(&link, s, &env, &err) && open_link(&link, s, NULL, &code, &err);
+    bool good = begin(&link, s, talk, &err);
     if (!good) {
         say(talk, OUTPUT_FOUND_FAULT, err.text);
     } else {
@@ -246,11 +253,9 @@ static bool examine_transactions(
 bool kafka_talk_examine(const void *settings, const struct output_talk *talk)
 {
     const struct kafka_settings *s = settings;
-    const struct output_env env = {.name = talk->name, .format = talk->format};
     struct kafka_link link;
     struct error err;
-    rd_kafka_resp_err_t code;
-    bool good = kafka_link_init(&link, s, &env, &err) && open_link(&link, s, NULL, &code, &err);
+    bool good = begin(&link, s, talk, &err);
     say(talk, good ? OUTPUT_FOUND_GOOD : OUTPUT_FOUND_FAULT,
         good ? "a broker answers and accepts the agent's login" : err.text);
     if (good) {

@@ -9,6 +9,16 @@
  */
 struct net_stream;
 
+/* Rows of a settings struct that has a `struct http_options http`. */
+#define NET_STREAM_ROWS(s)                                                        \
+    {CONFIG_STRUCT_ROW("tls", s, http.tls, http_tls_fields),                      \
+        .help = "how the receiver's certificate is checked"},                     \
+    {                                                                             \
+        CONFIG_ROW("connect_timeout", DURATION, s, http.connect_timeout_ns),      \
+            .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000), \
+            .help = "longest wait for a connection, including TLS"                \
+    }
+
 struct net_stream_setup {
     const char *address; /* host:port, [ipv6]:port; copied */
     bool tls;

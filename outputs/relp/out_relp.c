@@ -43,11 +43,7 @@ static const struct config_field fields[] = {
     {CONFIG_ROW("window", INT, struct settings, window), .default_text = "1024", .min = 1, .max = 100000,
         .help = "maximum number of messages that wait for an answer"},
     SYSLOG_ROWS(struct settings),
-    {CONFIG_STRUCT_ROW("tls", struct settings, http.tls, http_tls_fields),
-        .help = "how the receiver's certificate is checked"},
-    {CONFIG_ROW("connect_timeout", DURATION, struct settings, http.connect_timeout_ns),
-        .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),
-        .help = "longest wait for a connection, including TLS"},
+    NET_STREAM_ROWS(struct settings),
     {CONFIG_ROW("timeout", DURATION, struct settings, http.timeout_ns), .default_text = "90s",
         .min = 1000000, .max = INT64_C(3600000000000),
         .help = "longest time without an answer"},
@@ -65,7 +61,6 @@ struct out_relp {
     uint64_t timeout_ms;
     bool open;     /* the session is open */
     uint32_t txnr; /* of the next transaction */
-    uint64_t told_cut;
     void (*warn)(void *host, const char *text);
     bool (*stopping)(void *host);
     void *host;
@@ -430,14 +425,6 @@ static enum output_verdict verdict_of(struct out_relp *self, struct progress *pr
     return delivered ? OUTPUT_MIXED : whole ? OUTPUT_RETRY : OUTPUT_RECONNECT;
 }
 
-static void tell_cut(struct out_relp *self)
-{
-    if (self->writer.cut > self->told_cut && self->warn) {
-        self->warn(self->host, "messages are longer than max_message and were cut");
-    }
-    self->told_cut = self->writer.cut;
-}
-
 static enum output_verdict relp_send(
     void *self_, const struct delivery *delivery, struct output_report *report)
 {
@@ -468,7 +455,7 @@ static enum output_verdict relp_send(
         before[i] = records[i] == RECORD_DELIVERED ? RECORD_DELIVERED : RECORD_RETRY;
     }
     free(records);
-    tell_cut(self);
+    syslog_writer_warn(&self->writer, self->warn, self->host);
     return verdict;
 }
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "outputs/http/http_here.h"
+#include "outputs/joined_route.h"
 #include "outputs/template_check.h"
 
-static const char separator[] = "|/";
 static const char *const endpoint_names[] = {"event", "raw", NULL};
 /* Splunk accepts only gzip. */
 static const char *const compressions[] = {"none", "gzip", NULL};
@@ -72,9 +72,11 @@ const char *hec_settings_route(const void *settings)
         return NULL;
     }
     if (!s->route[0]) {
-        snprintf(s->route, sizeof(s->route), "%s%s%s%s%s%s%s", s->places[0] ? s->places[0] : "",
-            separator, s->places[1] ? s->places[1] : "", separator,
-            s->places[2] ? s->places[2] : "", separator, s->places[3] ? s->places[3] : "");
+        snprintf(s->route, sizeof(s->route),
+            "%s" JOINED_ROUTE_SEPARATOR "%s" JOINED_ROUTE_SEPARATOR "%s" JOINED_ROUTE_SEPARATOR
+            "%s",
+            s->places[0] ? s->places[0] : "", s->places[1] ? s->places[1] : "",
+            s->places[2] ? s->places[2] : "", s->places[3] ? s->places[3] : "");
     }
     return s->route;
 }
@@ -175,35 +177,10 @@ void hec_settings_can_run(const void *settings, struct config_check *check)
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 
-static bool is_separator(const uint8_t *at)
-{
-    return memcmp(at, separator, sizeof(separator) - 1) == 0;
-}
-
-static struct span next_place(struct span *rest)
-{
-    for (size_t i = 0; i + 1 < rest->size; i++) {
-        if (is_separator(rest->data + i)) {
-            struct span place = span_first(*rest, i);
-            *rest = span_from(*rest, i + 2);
-            return place;
-        }
-    }
-    struct span place = *rest;
-    *rest = span_make(NULL, 0);
-    return place;
-}
-
 bool hec_settings_split(struct span rendered, struct span ret_places[HEC_PLACE_COUNT],
     char index_room[EVENT_TEMPLATE_MAX_NAME + 1])
 {
-    int places = 1;
-    for (size_t i = 0; i + 1 < rendered.size; i++) {
-        places += is_separator(rendered.data + i);
-    }
-    for (int i = 0; i < HEC_PLACE_COUNT; i++) {
-        ret_places[i] = next_place(&rendered);
-    }
+    bool is_whole = joined_route_split(rendered, ret_places, HEC_PLACE_COUNT);
     struct span *index = &ret_places[HEC_INDEX];
     *index = span_first(*index, EVENT_TEMPLATE_MAX_NAME);
     for (size_t i = 0; i < index->size; i++) {
@@ -212,5 +189,5 @@ bool hec_settings_split(struct span rendered, struct span ret_places[HEC_PLACE_C
         index_room[i] = (char)(is_index_letter(c) ? c : '_');
     }
     *index = span_make(index_room, index->size);
-    return places == HEC_PLACE_COUNT;
+    return is_whole;
 }

@@ -35,10 +35,7 @@ extern const char *const hec_place_names[HEC_PLACE_COUNT];
 void hec_settings_check(const void *settings, struct config_check *check);
 void hec_settings_can_run(const void *settings, struct config_check *check);
 
-/*
- * output_ops.route: one template of all values, if one varies; else NULL. No field can contain the
- * separators, as fields in paths contain neither `|` nor `/`.
- */
+/* output_ops.route: one template of all values (joined_route.h), if one varies; else NULL. */
 const char *hec_settings_route(const void *settings);
 
 /* Split ${rendered}, a route. Characters that Splunk does not allow in an index become `_`, in

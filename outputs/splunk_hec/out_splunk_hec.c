@@ -61,14 +61,9 @@ static bool set_up(struct out_hec *self, const struct hec_settings *s, const str
                                           .note = env->note,
                                           .host = env->host},
         err);
-    if (!self->client) {
+    if (!self->client ||
+        !compress_open((enum http_compression)s->http.compression, &self->compress, err)) {
         return false;
-    }
-    if (s->http.compression != HTTP_PLAIN) {
-        self->compress = compress_create((enum http_compression)s->http.compression, err);
-        if (!self->compress) {
-            return false;
-        }
     }
     uint64_t start = 0;
     self->ack = s->ack;

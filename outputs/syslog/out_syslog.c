@@ -63,11 +63,7 @@ static const struct config_field fields[] = {
         .default_text = "octet_counting",
         .help = "for tls and tcp. octet_counting: messages of any text; newline: a line each, with line breaks as spaces, for receivers without octet counting"},
     SYSLOG_ROWS(struct settings),
-    {CONFIG_STRUCT_ROW("tls", struct settings, http.tls, http_tls_fields),
-        .help = "how the receiver's certificate is checked"},
-    {CONFIG_ROW("connect_timeout", DURATION, struct settings, http.connect_timeout_ns),
-        .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),
-        .help = "longest wait for a connection, including TLS"},
+    NET_STREAM_ROWS(struct settings),
     {CONFIG_ROW("timeout", DURATION, struct settings, http.timeout_ns), .default_text = "90s",
         .min = 1000000, .max = INT64_C(3600000000000),
         .help = "longest time in which the receiver takes no data"},
@@ -97,7 +93,6 @@ struct out_syslog {
     uint64_t lost; /* records that may be lost, and were not reported yet */
     bool over;     /* the connection was closed or broken */
     uint64_t timeout_ms;
-    uint64_t told_cut;
     bool (*stopping)(void *host);
     void (*warn)(void *host, const char *text);
     void *env_host;
@@ -361,10 +356,7 @@ static bool write_lines(struct out_syslog *self, const struct delivery *delivery
         add_framed(self, &message);
         self->ends[i] = (uint32_t)self->lines.size;
     }
-    if (self->writer.cut > self->told_cut && self->warn) {
-        self->warn(self->env_host, "messages are longer than max_message and were cut");
-    }
-    self->told_cut = self->writer.cut;
+    syslog_writer_warn(&self->writer, self->warn, self->env_host);
     return !self->lines.failed;
 }
 

@@ -79,6 +79,15 @@ void syslog_writer_fini(struct syslog_writer *writer)
     syslog_event_fini(&writer->event);
 }
 
+void syslog_writer_warn(
+    struct syslog_writer *writer, void (*warn)(void *host, const char *text), void *host)
+{
+    if (writer->cut > writer->told_cut && warn) {
+        warn(host, "messages are longer than max_message and were cut");
+    }
+    writer->told_cut = writer->cut;
+}
+
 /* ---- header ---------------------------------------------------------------------------------- */
 
 /* PRINTUSASCII of at most ${max} bytes, `-` for nothing; other characters become `_`. */

@@ -66,7 +66,8 @@ struct syslog_writer {
     int facility;
     bool bom;
     size_t max_bytes;
-    uint64_t cut; /* messages that were cut so far */
+    uint64_t cut;      /* messages that were cut so far, … */
+    uint64_t told_cut; /* … and when a warning was given last */
     char app_name[SYSLOG_APP_NAME_MAX + 1];
     char sd_id[SYSLOG_SD_ID_MAX + 1]; /* empty: no structured data */
     struct syslog_event event;        /* the current event */
@@ -78,6 +79,10 @@ struct syslog_writer {
 void syslog_writer_init(
     struct syslog_writer *writer, const struct syslog_options *options, size_t most);
 void syslog_writer_fini(struct syslog_writer *writer);
+
+/* Warn if messages were cut since the last call. ${warn} may be NULL. */
+void syslog_writer_warn(
+    struct syslog_writer *writer, void (*warn)(void *host, const char *text), void *host);
 
 /* A message is these two back to back, ${size} bytes: views until the next one. */
 struct syslog_message {
