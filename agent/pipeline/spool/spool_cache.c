@@ -9,7 +9,12 @@
  * A batch is in the list as long as an output has yet to take it (readers_left), and is freed when no output
  * has it in hand either (holders). All functions: the mutex is held.
  */
-static void free_batch(struct spool_durable *spool, struct batch *batch)
+void spool_cache_count(struct spool_durable *spool, const struct batch *batch)
+{
+    spool->memory_bytes += batch->memory;
+}
+
+void spool_cache_free(struct spool_durable *spool, struct batch *batch)
 {
     spool->memory_bytes -= batch->memory;
     batch_destroy(batch);
@@ -45,6 +50,9 @@ static struct batch *find_last_needed(const struct spool_durable *spool)
 
 void spool_cache_add(struct spool_durable *spool, struct batch *batch)
 {
+    spool->memory_bytes -= batch->memory;
+    batch->memory = batch_memory(batch);
+    spool->memory_bytes += batch->memory;
     batch->readers_left = spool->stream_cursors[batch->stream];
     batch->holders = 0;
     batch_list_add(&spool->cache, batch);
@@ -52,7 +60,7 @@ void spool_cache_add(struct spool_durable *spool, struct batch *batch)
     while (spool->memory_bytes > spool->memory_max && (victim = find_last_needed(spool))) {
         spool->lets_go = true;
         batch_list_remove(&spool->cache, victim);
-        free_batch(spool, victim);
+        spool_cache_free(spool, victim);
     }
 }
 
@@ -97,7 +105,7 @@ void spool_cache_skip(struct spool_durable *spool, uint64_t id)
     if (batch) {
         count_down(spool, batch);
         if (batch->readers_left == 0 && batch->holders == 0) {
-            free_batch(spool, batch);
+            spool_cache_free(spool, batch);
         }
     }
 }
@@ -105,6 +113,6 @@ void spool_cache_skip(struct spool_durable *spool, uint64_t id)
 void spool_cache_release(struct spool_durable *spool, struct batch *batch)
 {
     if (--batch->holders == 0 && batch->readers_left == 0) {
-        free_batch(spool, batch);
+        spool_cache_free(spool, batch);
     }
 }

@@ -364,7 +364,7 @@ static bool board(
         return false;
     }
     flight->batch = batch;
-    spool->memory_bytes += batch->memory;
+    spool_cache_count(spool, batch);
     if (!is_left_valid(&flight->entry, batch->piece.count)) {
         free(flight->entry.left);
         flight->entry.left = NULL;

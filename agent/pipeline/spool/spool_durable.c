@@ -23,7 +23,7 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
     plat_mutex_lock(&spool->mutex);
     batch_list_add(&spool->pending, batch);
     spool->pending_bytes += batch->memory;
-    spool->memory_bytes += batch->memory;
+    spool_cache_count(spool, batch);
     spool_durable_touch(spool);
     if (spool->pending_bytes >= spool->settings.sync_bytes ||
         spool->pending_bytes >= spool->pending_max) {

@@ -114,7 +114,7 @@ struct spool_durable {
     size_t pending_bytes;      /* of these and of what the writer has of them */
     uint64_t pending_since_ns; /* when the first thing came that is not true; UINT64_MAX: none */
     struct batch_list cache;   /* committed, by id */
-    size_t memory_bytes;       /* of all batches */
+    size_t memory_bytes;       /* of all batches; spool_cache.c alone */
     struct store_row *damaged; /* rows that the writer is to set aside */
     size_t damaged_count;
     size_t damaged_capacity;
@@ -218,7 +218,12 @@ static inline bool spool_durable_is_full(const struct error *err)
 
 /* ---- spool_cache.c; all with the mutex held ------------------------------------------------------ */
 
-/* A batch was committed, and its readers have yet to take it: keep it while there is room. */
+/* The memory of ${batch} counts from now on, until it is freed. */
+void spool_cache_count(struct spool_durable *spool, const struct batch *batch);
+void spool_cache_free(struct spool_durable *spool, struct batch *batch);
+
+/* A batch was committed, and its readers have yet to take it: keep it while there is room. Its size may have
+ * changed since it was counted. */
 void spool_cache_add(struct spool_durable *spool, struct batch *batch);
 
 /* Batch ${id} for a cursor, which holds it until spool_cache_release; NULL: it is not there. */

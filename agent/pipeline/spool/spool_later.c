@@ -77,7 +77,7 @@ enum spool_pick spool_later_pick_up(struct spool *base, size_t index, struct spo
         plat_mutex_lock(&spool->mutex);
         flight->in_reading = false;
         if (read == STORE_READ_OK) {
-            spool->memory_bytes += batch->memory;
+            spool_cache_count(spool, batch);
         } else {
             result = pick_failed(spool, flight, read, err.code == ERR_MEMORY);
         }

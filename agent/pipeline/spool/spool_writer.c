@@ -43,15 +43,12 @@ static void publish(struct spool_durable *spool)
     for (size_t i = 0; (batch = batch_list_take(&spool->staged)); i++) {
         const struct store_row *row = &spool->rows[i];
         spool->pending_bytes -= batch->memory;
-        spool->memory_bytes -= batch->memory;
         if (row->id == 0) {
-            batch_destroy(batch);
+            spool_cache_free(spool, batch);
             continue;
         }
         batch->number = row->id;
         batch->first_record = row->first_record;
-        batch->memory = batch_memory(batch);
-        spool->memory_bytes += batch->memory;
         size_t stream = batch->stream;
         spool_cache_add(spool, batch);
         for (size_t k = 0; k < spool->cursor_count; k++) {
