@@ -207,8 +207,7 @@ void otel_event_write(struct event_writer *writer, const struct otel_codec *code
     bool is_message = record->kind == RECORD_MESSAGE;
     bool has_text = event_has_message(event, head->message);
     struct otel_frame frame;
-    writer->values.clock = record->trace ? &record->trace->clock : NULL;
-    writer->values.marks = NULL;
+    event_writer_begin(writer, event, NULL);
     writer->values.uint64_strings = writer->options.uint64_strings;
     size_t given = parts.process.size + event_file_room(event->file) + parts.trace->start.size +
                    parts.trace->file.size;

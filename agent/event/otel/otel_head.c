@@ -57,7 +57,6 @@ static void add_event_name(struct event_writer *writer, const struct event *even
 struct keyword_list {
     struct event_writer *writer;
     struct buf *out;
-    size_t left; /* bytes of names that have room */
     bool any;
     struct otel_open open;
 };
@@ -65,12 +64,6 @@ struct keyword_list {
 static void add_keyword(void *self, struct span name)
 {
     struct keyword_list *list = self;
-    name = event_head_name(name);
-    if (name.size > list->left) {
-        list->left = 0;
-        return;
-    }
-    list->left -= name.size;
     const struct otel_codec *codec = list->writer->codec;
     if (!list->any) {
         codec->open_list(list->out, OTEL_RECORD, span_text("etw.keywords.names"), &list->open);
@@ -82,12 +75,10 @@ static void add_keyword(void *self, struct span name)
 /* Keywords are written in hex: the highest bit, which channels set, would be the sign of an int. */
 static void add_keywords(struct event_writer *writer, const struct event *event, struct buf *out)
 {
-    struct keyword_list list = {.writer = writer, .out = out, .left = EVENT_HEAD_MAX_KEYWORD_BYTES};
+    struct keyword_list list = {.writer = writer, .out = out};
     writer->codec->number(
         out, OTEL_RECORD, span_text("etw.keywords"), (int64_t)event->record->descriptor.keyword);
-    if (event->schema) {
-        event_each_keyword(event, add_keyword, &list);
-    }
+    event_head_each_keyword(event, add_keyword, &list);
     if (list.any) {
         writer->codec->close(out, &list.open);
     }

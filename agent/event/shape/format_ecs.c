@@ -233,11 +233,8 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
     size_t record_start = out->size;
     const struct event_head *head = event_head_get_as(writer, event, &ecs_head_shape);
     const struct event_trace_text *trace = event_trace_of(writer, event, ecs_head_trace);
-    writer->values.clock = record->trace ? &record->trace->clock : NULL;
+    event_writer_begin(writer, event, &writer->marks);
     writer->mapped.clock = writer->values.clock;
-    writer->values.marks = &writer->marks;
-    writer->marks.wanted = 0;
-    writer->marks.marked = 0;
     const struct ecs_plan *plan = head->plan;
     struct span process = event_process_text(
         writer, event->process, EVENT_PROCESS_MEMBERS, event_process_ecs);

@@ -450,10 +450,8 @@ static void native_event(struct event_writer *writer, const struct event *event,
     const struct event_head *head = event_head_get(writer, event);
     const struct event_trace_text *trace = event_trace_of(writer, event, event_trace_native);
     uint64_t types = extended_types(record);
-    writer->values.clock = record->trace ? &record->trace->clock : NULL;
+    event_writer_begin(writer, event, &writer->marks);
     writer->marks.wanted = head->parts ? head->parts->wanted : 0;
-    writer->marks.marked = 0;
-    writer->values.marks = &writer->marks;
     writer->values.uint64_strings = writer->options.uint64_strings;
     struct span process = event_process_text(
         writer, event->process, EVENT_PROCESS_MEMBERS, event_process_native);

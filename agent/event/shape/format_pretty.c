@@ -222,8 +222,7 @@ static void add_stack(const struct palette *color, const struct event *event, st
 static void pretty_event(struct event_writer *writer, const struct event *event, struct buf *out)
 {
     const struct palette *color = palette_of(writer);
-    writer->values.clock = event->record->trace ? &event->record->trace->clock : NULL;
-    writer->values.marks = NULL;
+    event_writer_begin(writer, event, NULL);
     writer->given_bytes = 0;
     add_head(writer, event, out);
     struct span message = event->schema ? event->schema->message : span_make(NULL, 0);

@@ -291,21 +291,41 @@ struct span event_head_name(struct span name)
     return name;
 }
 
+struct short_names {
+    void (*each)(void *self, struct span name);
+    void *self;
+    size_t left; /* bytes of names that have room */
+};
+
+static void pass_short(void *self, struct span name)
+{
+    struct short_names *names = self;
+    name = event_head_name(name);
+    if (name.size > names->left) {
+        names->left = 0;
+        return;
+    }
+    names->left -= name.size;
+    names->each(names->self, name);
+}
+
+void event_head_each_keyword(
+    const struct event *event, void (*each)(void *self, struct span name), void *self)
+{
+    struct short_names names = {.each = each, .self = self, .left = EVENT_HEAD_MAX_KEYWORD_BYTES};
+    if (event->schema) {
+        event_each_keyword(event, pass_short, &names);
+    }
+}
+
 struct keyword_list {
     struct buf *out;
     const char *separator;
-    size_t left; /* bytes of names that have room */
 };
 
 static void add_keyword(void *self, struct span name)
 {
     struct keyword_list *list = self;
-    name = event_head_name(name);
-    if (name.size > list->left) {
-        list->left = 0;
-        return;
-    }
-    list->left -= name.size;
     buf_add_text(list->out, list->separator);
     value_json_string(name, list->out);
     list->separator = ",";
@@ -313,11 +333,8 @@ static void add_keyword(void *self, struct span name)
 
 void event_add_keyword_names(const struct event *event, const char *start, struct buf *out)
 {
-    struct keyword_list list = {
-        .out = out, .separator = start, .left = EVENT_HEAD_MAX_KEYWORD_BYTES};
-    if (event->schema) {
-        event_each_keyword(event, add_keyword, &list);
-    }
+    struct keyword_list list = {.out = out, .separator = start};
+    event_head_each_keyword(event, add_keyword, &list);
     buf_add_text(out, list.separator == start ? "" : "]");
 }
 

@@ -252,8 +252,24 @@ void event_add_time(
 void event_each_keyword(
     const struct event *event, void (*each)(void *self, struct span name), void *self);
 
-/* Append ${start}, which opens a list, and the names of keywords; nothing if there are none. */
+/* As event_each_keyword, of any event: by event_head_name, and as many as a head has room for. */
+void event_head_each_keyword(
+    const struct event *event, void (*each)(void *self, struct span name), void *self);
+
+/* Append ${start}, which opens a list, and these names; nothing if there are none. */
 void event_add_keyword_names(const struct event *event, const char *start, struct buf *out);
+
+/* A record begins: values have the clock of its trace, and ${marks}, which may be NULL, takes what is wanted of
+ * them. */
+static inline void event_writer_begin(
+    struct event_writer *writer, const struct event *event, struct value_marks *marks)
+{
+    const struct trace_info *trace = event->record->trace;
+    writer->values.clock = trace ? &trace->clock : NULL;
+    writer->values.marks = marks;
+    writer->marks.wanted = 0;
+    writer->marks.marked = 0;
+}
 
 /* Cut long strings in the record that began at ${start} of ${out}. ${payload}: path of the object
  * with the payload's fields. */
