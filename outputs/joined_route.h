@@ -3,12 +3,12 @@
 
 #include "base/span.h"
 
-/* Several templates as one route (output_ops.route), with this between any two. No field in a path has `|` or
- * `/`, so no value can look like it. */
+/* Several templates as one route (output_ops.route), with this between any two. No field in a path
+ * has `|` or `/`, so no value can look like it. */
 #define JOINED_ROUTE_SEPARATOR "|/"
 
-/* Cut what was rendered from such a route into ${count} parts: views, empty for those that are missing. True if
- * there are as many. */
+/* Cut what was rendered from such a route into ${count} parts: views, empty for those that are
+ * missing. True if there are as many. */
 bool joined_route_split(struct span rendered, struct span *ret_parts, size_t count);
 
 #endif

@@ -23,7 +23,7 @@ FOREIGN_PATHS = re.compile(r"(?<![\w.-])/(?:wo" r"rk|fa" r"rm|ho" r"me/\w+)/")
 UNSAFE = re.compile(r"(?<![\w.>])(strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca|atoi|atol|"
                     r"scanf|sscanf|setjmp|longjmp|system|tmpnam|mktemp)\s*\(")
 UPWARD = re.compile(r'#\s*include\s*"\.\./')
-# A header that its folder alone may include is called x_own.h; the build sees to the rooms (cmake/Layers.cmake).
+# A header that its folder alone may include is called x_own.h. cmake/Layers.cmake holds that for rooms.
 OTHER_OWN = re.compile(r"_(impl|int|internal|parts|priv|private)\.h$")
 OWN = re.compile(r'#\s*include\s*"\S*_own\.h"')
 OWN_OF_SUPPORT = re.compile(r'#\s*include\s*"(support(?:/\w+)*)/\w+_own\.h"')

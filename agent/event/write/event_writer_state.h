@@ -259,8 +259,8 @@ void event_head_each_keyword(
 /* Append ${start}, which opens a list, and these names; nothing if there are none. */
 void event_add_keyword_names(const struct event *event, const char *start, struct buf *out);
 
-/* A record begins: values have the clock of its trace, and ${marks}, which may be NULL, takes what is wanted of
- * them. */
+/* A record begins: its values have the clock of its trace, and are marked in ${marks}; NULL: not at
+ * all. */
 static inline void event_writer_begin(
     struct event_writer *writer, const struct event *event, struct value_marks *marks)
 {

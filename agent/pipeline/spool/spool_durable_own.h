@@ -222,8 +222,8 @@ static inline bool spool_durable_is_full(const struct error *err)
 void spool_cache_count(struct spool_durable *spool, const struct batch *batch);
 void spool_cache_free(struct spool_durable *spool, struct batch *batch);
 
-/* A batch was committed, and its readers have yet to take it: keep it while there is room. Its size may have
- * changed since it was counted. */
+/* A batch was committed, and its readers have yet to take it: keep it while there is room. Its size
+ * may have changed since it was counted. */
 void spool_cache_add(struct spool_durable *spool, struct batch *batch);
 
 /* Batch ${id} for a cursor, which holds it until spool_cache_release; NULL: it is not there. */
