@@ -107,6 +107,12 @@ static void letters_come_back_and_their_numbers_go_on(void **state)
     assert_letters(&rig, "");
     put_letters(&rig, 1);
     assert_letters(&rig, "7 ");
+    /* One that is gone had a number, even if the file with the letter itself is gone, too. */
+    tell_gone(&rig, 0, 9);
+    lose_catalogue(&rig);
+    rig_open(&rig);
+    put_letters(&rig, 1);
+    assert_letters(&rig, "7 10 ");
     assert_int_equal(store_letters_lost(rig.store), 0);
     rig_fini(&rig);
 }
