@@ -99,7 +99,10 @@ static void add_bytes(struct slab_queue *queue, const struct slab *slab)
 static void take_bytes(struct slab_queue *queue, const struct slab *slab)
 {
     atomic_fetch_sub_explicit(&queue->bytes, slab->capacity, memory_order_relaxed);
-    plat_cond_broadcast(&queue->room);
+    /* Not for each slab: a source that is woken fills the other half. */
+    if (slab_queue_is_half_empty(queue)) {
+        plat_cond_broadcast(&queue->room);
+    }
 }
 
 static void append_metadata(struct slab_queue *queue, struct slab *metadata)

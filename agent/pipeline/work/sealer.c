@@ -161,6 +161,7 @@ static void add_slab(struct sealer *sealer, struct slab *slab)
     if (slab->kind == SLAB_RECORDS) {
         sealer_close_windows_of(sealer, slab->session, slab->times.to, now_ns);
     }
+    sealer_tell_clock(sealer, sealer_next_window(sealer));
 }
 
 /* Report that there was no room. */
@@ -342,8 +343,8 @@ static void run_clock(void *self)
             continue;
         }
         uint64_t next = seal_old(sealer, now);
-        next = trim_ns < next ? trim_ns : next;
-        plat_cond_wait_until(&sealer->opened, &sealer->mutex, next);
+        sealer->clock_ns = trim_ns < next ? trim_ns : next;
+        plat_cond_wait_until(&sealer->opened, &sealer->mutex, sealer->clock_ns);
         if (trim_ns == UINT64_MAX) { /* a batch was opened */
             trim_ns = plat_monotonic_ns() + trim_every_ns;
         }

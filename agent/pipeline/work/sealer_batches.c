@@ -24,6 +24,13 @@ void sealer_wait_for_memory(void)
     plat_sleep_ms(RETRY_MS);
 }
 
+void sealer_tell_clock(struct sealer *sealer, uint64_t due_ns)
+{
+    if (due_ns < sealer->clock_ns) {
+        plat_cond_signal(&sealer->opened);
+    }
+}
+
 struct batch *sealer_open_batch(struct sealer *sealer, size_t index)
 {
     struct stream *stream = &sealer->streams[index];
@@ -33,7 +40,7 @@ struct batch *sealer_open_batch(struct sealer *sealer, size_t index)
         if (!stream->open) {
             sealer_wait_for_memory();
         } else {
-            plat_cond_signal(&sealer->opened);
+            sealer_tell_clock(sealer, stream->open->opened_ns + stream->settings->max_age_ns);
         }
     }
     return stream->open;

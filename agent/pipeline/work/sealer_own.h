@@ -25,6 +25,7 @@ struct sealer {
     struct plat_mutex mutex;
     struct plat_cond turn;   /* workers wait for their ticket, or for the ring */
     struct plat_cond opened; /* the clock waits for a batch to grow old */
+    uint64_t clock_ns;       /* when it looks next without being woken */
     struct slab **ring;
     size_t ring_size;
     uint64_t next_ticket;
@@ -39,6 +40,10 @@ struct sealer {
 /* There is no memory. Nothing is given up for that: outputs are going to free some, and they never
  * need the mutex, which is held on to: half of a piece in a batch that is sealed would be lost. */
 void sealer_wait_for_memory(void);
+
+/* Something is due at ${due_ns}: wake the clock if it would look later. It is not woken for each of thousands of
+ * batches a second. */
+void sealer_tell_clock(struct sealer *sealer, uint64_t due_ns);
 
 /* Hand the stream's open batch to the spool, if there is one. */
 void sealer_seal(struct sealer *sealer, size_t index);
