@@ -119,6 +119,32 @@ static struct spool *make_durable(struct spool_setup *setup, struct error *err)
     return spool_durable_create(&spool, err);
 }
 
+/* How far sources may be ahead of outputs; SIZE_MAX: as far as there is memory, as one of them is live. */
+static size_t most_ahead(const struct spool_setup *setup)
+{
+    enum { LEAST_BYTES = 8 * 1024 * 1024, BATCHES = 4 };
+    const struct pipeline_settings *s = &setup->settings;
+    size_t ahead = LEAST_BYTES;
+    for (size_t i = 0; i < s->stream_count; i++) {
+        size_t batches = BATCHES * s->streams[i].max_bytes;
+        ahead = batches > ahead ? batches : ahead;
+    }
+    for (size_t i = 0; i < s->session_count; i++) {
+        ahead = setup->comes_again[i] ? ahead : SIZE_MAX;
+    }
+    return ahead;
+}
+
+static struct spool *make_in_memory(struct spool_setup *setup, struct error *err)
+{
+    const struct pipeline_settings *s = &setup->settings;
+    struct spool *spool = spool_memory_create(s->stream_count, budget_spool_bytes(s), err);
+    if (spool) {
+        spool_memory_hold_back(spool, most_ahead(setup));
+    }
+    return spool;
+}
+
 struct spool *spool_setup_make(
     struct spool_setup *setup, const struct pipeline_settings *settings, struct error *err)
 {
@@ -126,10 +152,7 @@ struct spool *spool_setup_make(
     if (!fill(setup, err)) {
         return NULL;
     }
-    if (settings->store.store) {
-        return make_durable(setup, err);
-    }
-    return spool_memory_create(settings->stream_count, budget_spool_bytes(settings), err);
+    return settings->store.store ? make_durable(setup, err) : make_in_memory(setup, err);
 }
 
 void spool_setup_fini(struct spool_setup *setup)

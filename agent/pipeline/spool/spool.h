@@ -182,6 +182,11 @@ struct spool {
  * has no random numbers. */
 struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct error *err);
 
+/* Let sessions that are read again wait while every stream has ${max_ahead} bytes of batches that none of its outputs
+ * has got: further ahead is of no use, and costs memory that is in no cache. An output that stands still delays no other
+ * one by that. Before anything is appended; not where live sessions would wait behind others. */
+void spool_memory_hold_back(struct spool *spool, size_t max_ahead);
+
 /* For tests: the clock that is looked at. Before anything is appended. */
 struct store_clock;
 void spool_memory_use_clock(struct spool *spool, const struct store_clock *clock);

@@ -19,6 +19,7 @@ struct queue {
     struct batch *tail;
     size_t cursor_count;
     uint64_t last_number;
+    size_t ahead; /* bytes of batches that no cursor has got */
 };
 
 struct cursor {
@@ -42,6 +43,7 @@ struct spool_memory {
     size_t bytes;
     size_t batches;
     size_t max_bytes;
+    size_t max_ahead; /* of each stream, before sources that can wait do; SIZE_MAX: none does */
     bool closed;
     bool cancelled;
 };
@@ -67,12 +69,27 @@ static bool add_cursor(struct spool *base, const struct spool_reader *reader, si
     return true;
 }
 
+/* Has even the fastest output of every stream enough to go on with? */
+static bool is_far_ahead(const struct spool_memory *spool)
+{
+    bool reads = false;
+    for (size_t i = 0; i < spool->stream_count; i++) {
+        const struct queue *queue = &spool->streams[i];
+        if (queue->cursor_count && queue->ahead < spool->max_ahead) {
+            return false;
+        }
+        reads |= queue->cursor_count > 0;
+    }
+    return reads;
+}
+
 static enum spool_room wait_room(struct spool *base, enum spool_origin origin)
 {
-    (void)origin;
     struct spool_memory *spool = self_of(base);
     plat_mutex_lock(&spool->mutex);
-    while (spool->bytes >= spool->max_bytes && !spool->cancelled) {
+    while ((spool->bytes >= spool->max_bytes ||
+               (origin == SPOOL_REPLAYED && is_far_ahead(spool))) &&
+           !spool->cancelled) {
         plat_cond_wait(&spool->room, &spool->mutex);
     }
     enum spool_room room = spool->cancelled ? SPOOL_CANCELLED : SPOOL_ROOM;
@@ -120,6 +137,7 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
         queue->head = batch;
     }
     queue->tail = batch;
+    queue->ahead += batch->memory;
     for (size_t i = 0; i < spool->cursor_count; i++) {
         struct cursor *cursor = &spool->cursors[i];
         if (cursor->reader.stream == stream && !cursor->next) {
@@ -128,6 +146,18 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
         }
     }
     plat_mutex_unlock(&spool->mutex);
+}
+
+/* A cursor gets ${batch}. Sources that wait are woken for several batches at once. */
+static void take(struct spool_memory *spool, struct queue *queue, struct batch *batch)
+{
+    if (!batch->is_taken) {
+        batch->is_taken = true;
+        queue->ahead -= batch->memory;
+        if (queue->ahead <= spool->max_ahead / 2) {
+            plat_cond_broadcast(&spool->room);
+        }
+    }
 }
 
 static enum spool_next next(
@@ -150,6 +180,7 @@ static enum spool_next next(
             .stream_hash = cursor->reader.stream_hash,
             .route = cursor->reader.route,
             .bytes = cursor->next->memory};
+        take(spool, &spool->streams[cursor->reader.stream], cursor->next);
         cursor->next = cursor->next->next;
         result = SPOOL_BATCH;
     } else if (spool->closed) {
@@ -345,6 +376,11 @@ static const struct spool_ops memory_ops = {
     .destroy = destroy,
 };
 
+void spool_memory_hold_back(struct spool *spool, size_t max_ahead)
+{
+    self_of(spool)->max_ahead = max_ahead;
+}
+
 void spool_memory_use_clock(struct spool *spool, const struct store_clock *clock)
 {
     age_clock_init(&self_of(spool)->clock, clock);
@@ -360,6 +396,7 @@ struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct 
         age_clock_init(&spool->clock, NULL);
         spool->stream_count = stream_count;
         spool->max_bytes = max_bytes;
+        spool->max_ahead = SIZE_MAX;
         spool->streams = calloc(stream_count + 1, sizeof(*spool->streams));
     }
     if (!spool || !spool->streams) {

@@ -142,6 +142,43 @@ static void a_full_spool_has_room_again_when_a_batch_is_acked(void **state)
     spool_destroy(spool);
 }
 
+static void sources_wait_only_while_the_fastest_output_of_every_stream_has_enough(void **state)
+{
+    (void)state;
+    struct spool *spool = make_spool(2, 1000000);
+    spool_memory_hold_back(spool, 60000); /* of batches of 42,000 bytes each */
+    size_t fast = add_cursor(spool, 0);
+    size_t blocked = add_cursor(spool, 0);
+    size_t other = add_cursor(spool, 1);
+    for (int i = 0; i < 4; i++) {
+        append(spool, 0, 20000);
+        assert_int_equal(spool->ops->wait_room(spool, SPOOL_REPLAYED), SPOOL_ROOM);
+    }
+    append(spool, 1, 20000); /* the other stream's output has little to do until the next */
+    assert_int_equal(spool->ops->wait_room(spool, SPOOL_REPLAYED), SPOOL_ROOM);
+    append(spool, 1, 20000);
+    assert_int_equal(spool->ops->wait_room(spool, SPOOL_LIVE), SPOOL_ROOM);
+    assert_int_equal(spool->ops->wait_room(spool, SPOOL_OWN), SPOOL_ROOM);
+    struct waiter waiter = {.spool = spool, .result = -1};
+    struct error err;
+    struct plat_thread *thread = plat_thread_start("waits", wait_room, &waiter, &err);
+    for (int i = 0; i < 3; i++) {
+        next(spool, fast);
+        assert_int_equal(atomic_load(&waiter.result), -1);
+    }
+    const struct batch *last = next(spool, fast);
+    plat_thread_join(thread);
+    assert_int_equal(atomic_load(&waiter.result), SPOOL_ROOM);
+    ack(spool, fast, last);
+    for (int i = 0; i < 4; i++) { /* what another output gets later makes no more room */
+        next(spool, blocked);
+    }
+    append(spool, 0, 20000);
+    assert_int_equal(spool->ops->wait_room(spool, SPOOL_REPLAYED), SPOOL_ROOM);
+    next(spool, other);
+    spool_destroy(spool);
+}
+
 static void cancelling_ends_the_wait_for_room(void **state)
 {
     (void)state;
@@ -222,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_stream_without_a_reader_keeps_nothing),
         cmocka_unit_test(a_closed_spool_ends_when_everything_was_handed_out),
         cmocka_unit_test(a_full_spool_has_room_again_when_a_batch_is_acked),
+        cmocka_unit_test(sources_wait_only_while_the_fastest_output_of_every_stream_has_enough),
         cmocka_unit_test(cancelling_ends_the_wait_for_room),
         cmocka_unit_test(memory_is_counted_with_what_lies_around_the_bytes),
         cmocka_unit_test(a_clock_that_was_set_begins_another_epoch),
