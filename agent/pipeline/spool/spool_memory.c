@@ -83,13 +83,16 @@ static bool is_far_ahead(const struct spool_memory *spool)
     return reads;
 }
 
+static bool must_wait(const struct spool_memory *spool, enum spool_origin origin)
+{
+    return spool->bytes >= spool->max_bytes || (origin == SPOOL_REPLAYED && is_far_ahead(spool));
+}
+
 static enum spool_room wait_room(struct spool *base, enum spool_origin origin)
 {
     struct spool_memory *spool = self_of(base);
     plat_mutex_lock(&spool->mutex);
-    while ((spool->bytes >= spool->max_bytes ||
-               (origin == SPOOL_REPLAYED && is_far_ahead(spool))) &&
-           !spool->cancelled) {
+    while (!spool->cancelled && must_wait(spool, origin)) {
         plat_cond_wait(&spool->room, &spool->mutex);
     }
     enum spool_room room = spool->cancelled ? SPOOL_CANCELLED : SPOOL_ROOM;
