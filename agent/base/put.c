@@ -129,7 +129,12 @@ uint8_t *put_hex_all(uint8_t *p, uint64_t value)
 
 uint8_t *put_hex_bytes(uint8_t *p, struct span bytes)
 {
-    for (size_t i = 0; i < bytes.size; i++) {
+    size_t i = 0;
+    for (; i + sizeof(uint32_t) <= bytes.size; i += sizeof(uint32_t)) {
+        store_le64(p, hex_digits(load_be32(bytes.data + i)));
+        p += sizeof(uint64_t);
+    }
+    for (; i < bytes.size; i++) {
         p = put_byte(p, bytes.data[i]);
     }
     return p;
