@@ -168,12 +168,12 @@ static struct span line_of(
     if (!ids) {
         return head;
     }
-    char id[DELIVERY_ID_MAX];
-    size_t start = bulk->lines.size;
-    buf_add_span(&bulk->lines, head);
-    buf_add(&bulk->lines, id, delivery_id_write(delivery, index, id));
-    buf_add_span(&bulk->lines, buf_span(&bulk->tail));
-    return span_from(buf_span(&bulk->lines), start);
+    struct buf *lines = &bulk->lines; /* which has the room */
+    size_t start = lines->size;
+    buf_add_span(lines, head);
+    lines->size += delivery_id_write(delivery, index, (char *)lines->data + lines->size);
+    buf_add_span(lines, buf_span(&bulk->tail));
+    return span_from(buf_span(lines), start);
 }
 
 static struct span document_of(const struct delivery *delivery, size_t index)

@@ -12,6 +12,7 @@
 enum {
     MIN_QUEUE_BYTES = SLAB_BYTES,
     MAX_QUEUE_BYTES = 8 * 1024 * 1024,
+    RECORDED_QUEUE_BYTES = 2 * 1024 * 1024, /* for each worker: what is read waits in the cache */
     QUEUE_SHARE = 16,
     SLABS_PER_WORKER = 3,             /* one in work, two that wait for their turn */
     PROGRAM_BYTES = 16 * 1024 * 1024, /* measured: code, libraries, stacks of threads, schemas */
@@ -59,13 +60,25 @@ size_t budget_learned_bytes(size_t memory_bytes, size_t caches)
     return bytes < LEAST_LEARNED_BYTES ? LEAST_LEARNED_BYTES : bytes;
 }
 
+/* Where sessions are not known yet, any of them may be live. */
+static bool has_live(const struct pipeline_settings *s)
+{
+    bool live = !s->sessions;
+    for (size_t i = 0; i < s->session_count && !live; i++) {
+        live = !s->sessions[i].replayable && !s->sessions[i].waits;
+    }
+    return live;
+}
+
 size_t budget_queue_bytes(const struct pipeline_settings *s)
 {
     if (s->queue_bytes) {
         return s->queue_bytes;
     }
     size_t bytes = s->memory_bytes / QUEUE_SHARE;
-    bytes = bytes > MAX_QUEUE_BYTES ? MAX_QUEUE_BYTES : bytes;
+    size_t most = s->worker_count * RECORDED_QUEUE_BYTES;
+    most = has_live(s) || most > MAX_QUEUE_BYTES ? MAX_QUEUE_BYTES : most;
+    bytes = bytes > most ? most : bytes;
     return bytes < MIN_QUEUE_BYTES ? MIN_QUEUE_BYTES : bytes;
 }
 
