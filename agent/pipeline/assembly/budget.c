@@ -12,7 +12,7 @@
 enum {
     MIN_QUEUE_BYTES = SLAB_BYTES,
     MAX_QUEUE_BYTES = 8 * 1024 * 1024,
-    RECORDED_QUEUE_BYTES = 2 * 1024 * 1024, /* for each worker: what is read waits in the cache */
+    RECORDED_QUEUE_BYTES = 1024 * 1024, /* for each worker: what is read waits in the cache */
     QUEUE_SHARE = 16,
     SLABS_PER_WORKER = 3,             /* one in work, two that wait for their turn */
     PROGRAM_BYTES = 16 * 1024 * 1024, /* measured: code, libraries, stacks of threads, schemas */

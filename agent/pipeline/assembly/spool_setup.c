@@ -119,15 +119,17 @@ static struct spool *make_durable(struct spool_setup *setup, struct error *err)
     return spool_durable_create(&spool, err);
 }
 
-/* How far sources may be ahead of outputs; SIZE_MAX: as far as there is memory, as one of them is live. */
+/* How far sources may be ahead of outputs; SIZE_MAX: as far as there is memory, as one of them is live. Each worker of an
+ * output finds two batches when it has sent one. */
 static size_t most_ahead(const struct spool_setup *setup)
 {
-    enum { LEAST_BYTES = 8 * 1024 * 1024, BATCHES = 4 };
+    enum { LEAST_BYTES = 4 * 1024 * 1024, BATCHES = 2 };
     const struct pipeline_settings *s = &setup->settings;
     size_t ahead = LEAST_BYTES;
-    for (size_t i = 0; i < s->stream_count; i++) {
-        size_t batches = BATCHES * s->streams[i].max_bytes;
-        ahead = batches > ahead ? batches : ahead;
+    for (size_t i = 0; i < s->output_count; i++) {
+        const struct pipeline_output *output = &s->outputs[i];
+        size_t bytes = BATCHES * (output->workers + 1) * s->streams[output->stream].max_bytes;
+        ahead = bytes > ahead ? bytes : ahead;
     }
     for (size_t i = 0; i < s->session_count; i++) {
         ahead = setup->comes_again[i] ? ahead : SIZE_MAX;
