@@ -35,6 +35,7 @@ struct spool_rig {
     atomic_uint_fast64_t lost[RIG_MAX_READERS][OUTPUT_DROP_COUNT];
     atomic_uint_fast64_t
         lost_by_others[OUTPUT_DROP_COUNT]; /* all of these outputs have the name "b" */
+    atomic_uint_fast64_t lost_own;         /* of `lost`: of the agent itself */
     atomic_uint warnings;
     atomic_uint stages;
 };
@@ -52,6 +53,7 @@ static inline void rig_lost(void *self, const struct spool_durable_loss *loss)
         return;
     }
     assert_int_equal(loss->output.size, 0);
+    atomic_fetch_add(&rig->lost_own, loss->own ? loss->records : 0);
     atomic_fetch_add(&rig->lost[loss->cursor][loss->reason], loss->records);
 }
 

@@ -48,6 +48,32 @@ static void what_waits_longer_than_it_may_is_lost_and_counted(void **state)
     rig_fini(&rig);
 }
 
+/* On the disk, the agent's own are those without a time. Traces may have events without one. */
+static void events_without_a_time_are_not_the_agents_own(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        struct spool_rig rig;
+        struct hands hands = {.wall = UINT64_C(134000000000000000), .monotonic_ns = 1};
+        const struct store_clock clock = {.now = wall, .monotonic_ns = monotonic, .self = &hands};
+        rig_init(&rig);
+        rig.store_settings.clock = &clock;
+        rig.store_settings.max_age_ms = 60000;
+        rig_open(&rig);
+        struct batch *batch = rig_batch(RIG_FILE, 1, 3, 0);
+        batch->own = own;
+        batch->segments[0].times = (struct time_range){.from = 0};
+        rig.spool->ops->append(rig.spool, 0, batch);
+        rig_flush(&rig);
+        atomic_fetch_add(&hands.wall, UINT64_C(1000000000)); /* 100 s */
+        atomic_fetch_add(&hands.monotonic_ns, UINT64_C(100000000000));
+        AWAIT(is_lost_by_age(&rig));
+        assert_int_equal(atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_TOO_OLD]), 3);
+        assert_int_equal(atomic_load(&rig.lost_own), own ? 3 : 0);
+        rig_fini(&rig);
+    }
+}
+
 /* The output may still deliver a batch that it has in hand, and acked batches are not lost,
  * although no commit has recorded that. */
 static void what_an_output_has_taken_is_not_lost_by_age(void **state)
@@ -171,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_longer_than_it_may_is_lost_and_counted),
+        cmocka_unit_test(events_without_a_time_are_not_the_agents_own),
         cmocka_unit_test(what_an_output_has_taken_is_not_lost_by_age),
         cmocka_unit_test(what_an_output_loses_that_is_forgotten_is_counted),
     };
