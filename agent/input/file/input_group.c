@@ -149,7 +149,9 @@ static bool first_pass_leaves_out(
         *ret_reason = REASON_OUTSIDE;
         return true;
     }
-    bool describes = pass->was_wanted || record_is_metadata(record) ||
+    /* Of the kernel's records only, `was_wanted` does not say that it is metadata. */
+    bool is_metadata = record->kind == RECORD_KERNEL && record_is_metadata(record);
+    bool describes = pass->was_wanted || is_metadata ||
                      (record_file_may(record) && record_file_tells(record));
     return sink->leaves_out && !describes && sink->leaves_out(sink->self, record, &tag) &&
            find_reason(pass->reasons, tag, ret_reason);

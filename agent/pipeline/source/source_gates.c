@@ -15,7 +15,8 @@ struct source_gates {
     struct gate_view *asked;   /* the session's, then one for each stream; they count nothing */
     struct gate_view *counted; /* the same gates, which count */
     size_t count;
-    uint64_t last_resume; /* the highest of the streams' */
+    const struct filter *alone; /* if it is the session's, and no stream can drop; else NULL */
+    uint64_t last_resume;       /* the highest of the streams' */
 };
 
 static const struct gate *gate_at(const struct source_gates_settings *settings, size_t index)
@@ -44,6 +45,17 @@ static bool is_needed(const struct source_gates_settings *settings)
     return all;
 }
 
+/* The filter that decides alone; NULL: there are more. */
+static const struct filter *find_alone(const struct source_gates_settings *settings)
+{
+    const struct worker_session *session = settings->session;
+    bool streams_keep = session->stream_count == 0;
+    for (size_t i = 0; i < session->stream_count; i++) {
+        streams_keep |= !settings->streams[session->streams[i]].gate.filter;
+    }
+    return session->gate_count == 1 && streams_keep ? session->gates[0].filter : NULL;
+}
+
 bool source_gates_create(const struct source_gates_settings *settings,
     struct source_gates **ret_gates, struct error *err)
 {
@@ -58,6 +70,7 @@ bool source_gates_create(const struct source_gates_settings *settings,
     }
     gates->settings = *settings;
     gates->count = session->gate_count + session->stream_count;
+    gates->alone = find_alone(settings);
     gates->asked = calloc(gates->count, sizeof(*gates->asked));
     gates->counted = calloc(gates->count, sizeof(*gates->counted));
     bool ok = filter_scratch_init(&gates->scratch, session->ansi, err) && gates->asked &&
@@ -145,9 +158,25 @@ static bool all_streams_drop(struct source_gates *gates, const struct event *eve
     return gates->settings.session->stream_count > 0;
 }
 
+/* As source_gates_ask, where one filter decides. */
+static enum source_gates_level ask_alone(
+    struct source_gates *gates, const struct event_record *record, uint64_t *ret_tag)
+{
+    size_t rule = 0;
+    enum filter_verdict verdict = filter_header(gates->alone, &gates->scratch, record, &rule);
+    if (verdict != FILTER_DROP || gates->scratch.placed) {
+        return SOURCE_GATES_PASS;
+    }
+    *ret_tag = ((uint64_t)rule + 1) * 2; /* as tag_of has it */
+    return SOURCE_GATES_SESSION;
+}
+
 enum source_gates_level source_gates_ask(struct source_gates *gates,
     const struct event_record *record, uint64_t sequence, uint64_t *ret_tag)
 {
+    if (gates->alone) {
+        return ask_alone(gates, record, ret_tag);
+    }
     struct event event = {.record = record};
     size_t asked = 0;
     gate_begin(gates->asked, gates->count);
