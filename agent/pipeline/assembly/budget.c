@@ -60,12 +60,11 @@ size_t budget_learned_bytes(size_t memory_bytes, size_t caches)
     return bytes < LEAST_LEARNED_BYTES ? LEAST_LEARNED_BYTES : bytes;
 }
 
-/* Where sessions are not known yet, any of them may be live. */
-static bool has_live(const struct pipeline_settings *s)
+bool budget_has_live(const struct pipeline_settings *s)
 {
     bool live = !s->sessions;
     for (size_t i = 0; i < s->session_count && !live; i++) {
-        live = !s->sessions[i].replayable && !s->sessions[i].waits;
+        live = !pipeline_session_can_wait(&s->sessions[i]);
     }
     return live;
 }
@@ -77,7 +76,7 @@ size_t budget_queue_bytes(const struct pipeline_settings *s)
     }
     size_t bytes = s->memory_bytes / QUEUE_SHARE;
     size_t most = s->worker_count * RECORDED_QUEUE_BYTES;
-    most = has_live(s) || most > MAX_QUEUE_BYTES ? MAX_QUEUE_BYTES : most;
+    most = budget_has_live(s) || most > MAX_QUEUE_BYTES ? MAX_QUEUE_BYTES : most;
     bytes = bytes > most ? most : bytes;
     return bytes < MIN_QUEUE_BYTES ? MIN_QUEUE_BYTES : bytes;
 }

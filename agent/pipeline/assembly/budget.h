@@ -18,6 +18,9 @@ size_t budget_learned_bytes(size_t memory_bytes, size_t caches);
  * batches. */
 size_t budget_definition_bytes(const struct pipeline_settings *settings);
 
+/* True if a session is live: it needs room for bursts. Also true while sessions are unknown. */
+bool budget_has_live(const struct pipeline_settings *settings);
+
 /* Slabs before decoding. */
 size_t budget_queue_bytes(const struct pipeline_settings *s);
 

@@ -78,19 +78,15 @@ static uint64_t gap_age_ns(const struct pipeline_settings *s)
 static struct losses *make_losses(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
-    bool *comes_again = calloc(p->session_count, sizeof(*comes_again));
     const char **outputs = calloc(s->output_count + 1, sizeof(*outputs));
     struct losses *losses = NULL;
-    if (comes_again && outputs) {
-        for (size_t i = 0; i < s->session_count; i++) {
-            comes_again[i] = s->sessions[i].replayable || s->sessions[i].waits;
-        }
+    if (outputs) {
         for (size_t i = 0; i < s->output_count; i++) {
             outputs[i] = s->outputs[i].name;
         }
         struct losses_settings settings = {.session_count = p->session_count,
             .sessions = p->spool_setup.sessions,
-            .comes_again = comes_again,
+            .comes_again = p->spool_setup.comes_again,
             .ends_with_us = !s->save && !p->spool->keeps,
             .outputs = outputs,
             .output_count = s->output_count,
@@ -100,7 +96,6 @@ static struct losses *make_losses(struct pipeline *p, struct error *err)
     } else {
         error_set(err, ERR_MEMORY, "out of memory for gaps");
     }
-    free(comes_again);
     free(outputs);
     return losses;
 }
@@ -163,7 +158,7 @@ static bool make_sources(struct pipeline *p, struct error *err)
             .decoding = session->decoding,
             .processes = session->processes,
             .ansi = session->ansi,
-            .replayable = session->replayable || session->waits,
+            .replayable = pipeline_session_can_wait(session),
             .block_for_ns = session->block_for_ns,
             .budget = session->budget,
             .step = s->step,

@@ -47,6 +47,13 @@ struct pipeline_session {
     size_t stream_count;
 };
 
+/* True if this run or the next one reads again what found no room, so that the session waits for room.
+ * A session that cannot wait is live. */
+static inline bool pipeline_session_can_wait(const struct pipeline_session *session)
+{
+    return session->replayable || session->waits;
+}
+
 struct pipeline_output {
     const char *name;
     const struct output_ops *ops;

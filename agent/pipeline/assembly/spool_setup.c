@@ -81,7 +81,7 @@ static bool fill(struct spool_setup *setup, struct error *err)
     for (size_t i = 0; i < s->session_count; i++) {
         setup->sessions[i] = s->sessions[i].name;
         setup->replayable[i] = s->sessions[i].replayable;
-        setup->comes_again[i] = s->sessions[i].replayable || s->sessions[i].waits;
+        setup->comes_again[i] = pipeline_session_can_wait(&s->sessions[i]);
     }
     setup->sessions[s->session_count] = "";
     for (size_t i = 0; i < s->stream_count; i++) {
@@ -121,20 +121,16 @@ static struct spool *make_durable(struct spool_setup *setup, struct error *err)
 
 /* How far sources may be ahead of outputs; SIZE_MAX: as far as there is memory, as one of them is live. Each worker of an
  * output finds two batches when it has sent one. */
-static size_t most_ahead(const struct spool_setup *setup)
+static size_t most_ahead(const struct pipeline_settings *s)
 {
     enum { LEAST_BYTES = 4 * 1024 * 1024, BATCHES = 2 };
-    const struct pipeline_settings *s = &setup->settings;
     size_t ahead = LEAST_BYTES;
     for (size_t i = 0; i < s->output_count; i++) {
         const struct pipeline_output *output = &s->outputs[i];
         size_t bytes = BATCHES * (output->workers + 1) * s->streams[output->stream].max_bytes;
         ahead = bytes > ahead ? bytes : ahead;
     }
-    for (size_t i = 0; i < s->session_count; i++) {
-        ahead = setup->comes_again[i] ? ahead : SIZE_MAX;
-    }
-    return ahead;
+    return budget_has_live(s) ? SIZE_MAX : ahead;
 }
 
 static struct spool *make_in_memory(struct spool_setup *setup, struct error *err)
@@ -142,7 +138,7 @@ static struct spool *make_in_memory(struct spool_setup *setup, struct error *err
     const struct pipeline_settings *s = &setup->settings;
     struct spool *spool = spool_memory_create(s->stream_count, budget_spool_bytes(s), err);
     if (spool) {
-        spool_memory_hold_back(spool, most_ahead(setup));
+        spool_memory_hold_back(spool, most_ahead(s));
     }
     return spool;
 }
