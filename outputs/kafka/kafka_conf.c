@@ -34,7 +34,7 @@ static const struct {
     {"enable.ssl.certificate.verification", "write tls: {verify}"},
     {"ssl.engine.", "it loads a library into etwship. remove it"},
     {"ssl.providers", "it loads a library into etwship. remove it"},
-    {"plugin.library.paths", "it loads a library into etwship. remove it"},
+    {"plugin.", "it loads a library into etwship. remove it"},
     {"compression.codec", "write compression"},
     {"compression.type", "write compression"},
     {"partitioner", "write partitioner"},
