@@ -39,7 +39,7 @@ import ship
 PEER_BYTES = ship.PEER_BYTES
 KINDS = {"memory": {"mode": "memory"}, "replayed": ship.DURABLE | {"recorded": "replay"},
          "disk": ship.DURABLE, "disk, zstd": ship.DURABLE | {"compression": "zstd"}}
-NOBODY = 9  # the port of a service that throws away, which nobody runs
+UNUSED_PORT = 9  # of the discard service, which does not run here
 WAIT_S = 60  # without anything that happens
 
 
@@ -134,7 +134,7 @@ def spool_all(folder, kind, events, **spool):
     """Make a spool with all events of the trace, none of which was sent."""
     fresh(folder)
     with open(folder / "said", "wb") as said:
-        process = subprocess.Popen(configure(folder, kind, NOBODY, **spool), cwd=folder,
+        process = subprocess.Popen(configure(folder, kind, UNUSED_PORT, **spool), cwd=folder,
                                    stdout=subprocess.DEVNULL, stderr=said)
         try:
             seen = wait_for(folder, events, process)

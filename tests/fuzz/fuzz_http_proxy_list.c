@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 static const char *const seeds[] = {
     "https://es1.example:9200/x\nhttp=a:80;https=b:3128;socks=c:1080",
     "http://es1\n<local>;*.example.com;10.*;http://h:80",
-    "https://[fe80::1]:9200\n[fe80::2]:3128 https://proxy.example/ p",
+    "https://[fe80::1]:9200\n[fe80::2]:8080 https://gateway.example/ p",
     "https://e\np:1; DIRECT; q:2",
     "https://e\ne*e*e*e*e*;*:443",
 };

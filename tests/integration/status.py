@@ -35,7 +35,7 @@ class Status(Rig):
         self.assertEqual(of(samples, "healthy"), 1)
         self.assertEqual(of(samples, "spool_full"), 0)
         self.assertEqual(of(samples, "provider_events_total"), EVENTS)
-        # What was lost is what ETW lost, and each drop that nobody asked for.
+        # ETW's losses are lost, and were never dropped. The filter's drops are intended: dropped, and not lost.
         kinds = {name: {(dict(labels)["stage"], dict(labels)["reason"]) for found, labels in samples
                         if found == f"etwship_session_{name}_events_total"} for name in ("lost", "dropped")}
         self.assertEqual(kinds["lost"] - kinds["dropped"], {("etw", "events_lost")})

@@ -28,7 +28,7 @@ SECRETS = {
     "api_key": "kid-4711:Zk9-api-key-value",
     "password": 'pa"ss\\w/rd+9',
     "bearer": "bearer-9f8e7d6c5b4a",
-    "proxy": "http://proxyuser:proxypw-1q2w3e@127.0.0.1:3128",
+    "proxy": "http://gateuser:gatepw-1q2w3e@127.0.0.1:8080",
     "header": "Splunk 5f2c-HEC-1b9e",
     "header_of_a_variable": "X9-header-variable",
     "query": "sig=A1b2C3d4E5f6&se=2027",
@@ -86,7 +86,7 @@ outputs:
 PARTS = {
     "key of api_key": "Zk9-api-key-value",
     "credentials of header": "5f2c-HEC-1b9e",
-    "password of proxy": "proxypw-1q2w3e",
+    "password of proxy": "gatepw-1q2w3e",
 }
 
 

@@ -9,9 +9,9 @@
  * decides:
  *
  *   1. the settings of the machine (`netsh winhttp set proxy`), which are intended for services;
- *   2. the settings of the account that the agent runs as, which Group Policy may make the same for
- *      all accounts: WPAD and a script (PAC) if enabled; their answer is final even if it is
- *      "none";
+ *   2. the settings of the account that the agent runs as: WPAD and a script (PAC) if enabled.
+ *      Group Policy can apply one account's settings to all accounts. The script's answer is final
+ *      even if it is "none";
  *   3. the proxy that these settings name.
  */
 enum http_proxy_source {

@@ -14,7 +14,7 @@
  */
 enum { ROUNDS = 300, RECORDS = 200, TEXT_BYTES = 2048, PAYLOAD_BYTES = 24 };
 enum {
-    NOBODY = -1,
+    UNKNOWN = -1,
     SAMPLE = 0x0f2e,
     SEND = 0x060a,
     WALK = 0x1820,
@@ -41,7 +41,7 @@ enum { THREADS = sizeof(threads) / sizeof(threads[0]), IDS = 2 * THREADS };
 struct made {
     struct event_record record;
     uint8_t payload[PAYLOAD_BYTES];
-    int pid; /* the expected one; or NOBODY */
+    int pid; /* expected; UNKNOWN: the record has no process */
     int tid;
 };
 
@@ -56,8 +56,8 @@ static void set_payload(struct made *made, uint16_t hook_id, size_t size)
 static void expect_thread(struct made *made, uint32_t tid)
 {
     bool is_known = tid < THREADS;
-    made->pid = is_known ? threads[tid] : NOBODY;
-    made->tid = is_known ? (int)tid : NOBODY;
+    made->pid = is_known ? threads[tid] : UNKNOWN;
+    made->tid = is_known ? (int)tid : UNKNOWN;
 }
 
 static void put_both(struct made *made, size_t at, uint16_t hook_id, size_t size)
@@ -79,7 +79,7 @@ static void make_payload(struct made *made)
         expect_thread(made, tid);
         break;
     case 1:
-        made->pid = chance(4) ? (int)chance(3) * 10 : NOBODY;
+        made->pid = chance(4) ? (int)chance(3) * 10 : UNKNOWN;
         store_le32(made->payload, (uint32_t)made->pid);
         set_payload(made, SEND, 20);
         break;
@@ -110,7 +110,7 @@ static void make_listed(struct made *made)
 
 static void make_record(struct made *made)
 {
-    *made = (struct made){.pid = NOBODY, .tid = NOBODY};
+    *made = (struct made){.pid = UNKNOWN, .tid = UNKNOWN};
     made->record = (struct event_record){.kind = RECORD_KERNEL,
         .pointer_size = 8,
         .present = RECORD_HAS_TIME,
@@ -209,15 +209,15 @@ static bool is_true(const struct node **at, const struct made *made)
     case PID_IS:
         return made->pid == node->number;
     case PID_BELOW:
-        return made->pid != NOBODY && made->pid < node->number;
+        return made->pid != UNKNOWN && made->pid < node->number;
     case THREAD_IS:
         return made->tid == node->number;
     case HAS_PID:
-        return made->pid != NOBODY;
+        return made->pid != UNKNOWN;
     case HAS_THREAD:
-        return made->tid != NOBODY;
+        return made->tid != UNKNOWN;
     case HAS_PROCESS:
-        return made->pid != NOBODY || made->tid != NOBODY;
+        return made->pid != UNKNOWN || made->tid != UNKNOWN;
     default:
         return made->record.descriptor.opcode == node->number;
     }

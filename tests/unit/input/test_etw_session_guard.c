@@ -75,7 +75,8 @@ static void a_provider_that_is_narrowed_is_widened_again(void **state)
     rig_fini(&rig);
 }
 
-/* Repairs ask for the same as the start, also after another program has narrowed it. */
+/* A repair enables a provider with the arguments of the start, even if another program has narrowed
+ * them. */
 static void a_repair_has_no_side_effect_that_the_start_had_not(void **state)
 {
     (void)state;

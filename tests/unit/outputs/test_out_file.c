@@ -310,10 +310,10 @@ static void a_lost_right_is_waited_for(void **state)
     static const char file[] = "/tmp/out_file_rights/x";
     struct fixture f;
     struct error err;
-    enum { NOBODY = 65534 };
+    enum { OTHER_ACCOUNT = 65534 };
     bool root = geteuid() == 0; /* missing rights do not stop root */
     mkdir(folder, 0700);
-    if (root && (chown(folder, NOBODY, NOBODY) != 0 || seteuid(NOBODY) != 0)) {
+    if (root && (chown(folder, OTHER_ACCOUNT, OTHER_ACCOUNT) != 0 || seteuid(OTHER_ACCOUNT) != 0)) {
         fail_msg("cannot become somebody else");
     }
     void *self = open_output(&f, "{path: /tmp/out_file_rights/x}");

@@ -39,12 +39,12 @@ static void the_socket_is_private_and_goes_with_its_listener(void **state)
     temp_folder_remove(folder);
 }
 
-/* Rights of the file keep others away. Where somebody has changed them, the system still says who
- * has connected. */
+/* The rights of the socket's file keep other accounts out. If an administrator has widened them, the
+ * system still tells the account of each client. */
 static void another_account_is_not_ours(void **state)
 {
     (void)state;
-    enum { NOBODY = 65534 };
+    enum { OTHER_ACCOUNT = 65534 };
     struct error err;
     char folder[TEMP_FOLDER_BYTES];
     char path[600];
@@ -61,7 +61,7 @@ static void another_account_is_not_ours(void **state)
     assert_true(child >= 0);
     if (child == 0) {
         /* Folders above this one may be closed to it. */
-        bool is_other = chdir(folder) == 0 && setuid(NOBODY) == 0;
+        bool is_other = chdir(folder) == 0 && setuid(OTHER_ACCOUNT) == 0;
         struct plat_socket *client = is_other ? plat_socket_connect_local("s", 1000, &err) : NULL;
         bool connected = client != NULL;
         plat_socket_close(client);

@@ -7,7 +7,7 @@
 /* 1c95126e-7eea-49a9-a3fe-a378b03ddb4d, by `logman query providers`. */
 static const struct guid dns_client = {{0x6e, 0x12, 0x95, 0x1c, 0xea, 0x7e, 0xa9, 0x49, 0xa3, 0xfe,
     0xa3, 0x78, 0xb0, 0x3d, 0xdb, 0x4d}};
-static const struct guid nobody = {{0x01, 0x02, 0x03, 0x04}};
+static const struct guid unknown = {{0x01, 0x02, 0x03, 0x04}};
 
 static void losses_are_told_with_the_provider_of_the_last(void **state)
 {
@@ -39,13 +39,13 @@ static void losses_are_told_with_the_provider_of_the_last(void **state)
 static void losses_add_up_and_the_last_provider_stays(void **state)
 {
     (void)state;
-    struct schema_losses sum = {.evicted = 1, .provider = nobody};
+    struct schema_losses sum = {.evicted = 1, .provider = unknown};
     const struct schema_losses before = sum;
     const struct schema_losses none = {.provider = dns_client};
     const struct schema_losses more = {
         .evicted = 2, .refused = 3, .conflicts = 4, .provider = dns_client};
     schema_losses_add(&sum, &none);
-    assert_true(guid_equal(&sum.provider, &nobody)); /* nothing of it was lost */
+    assert_true(guid_equal(&sum.provider, &unknown)); /* nothing of it was lost */
     assert_false(schema_losses_differ(&sum, &before));
     schema_losses_add(&sum, &more);
     assert_true(guid_equal(&sum.provider, &dns_client));
