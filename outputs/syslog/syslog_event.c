@@ -443,8 +443,8 @@ void syslog_event_cef(const struct syslog_event *event, struct buf *out)
     add_attribute(out, &cef, "msg", event->message);
     add_data(out, event, &cef);
     if (!out->failed && out->size > start) {
-        memmove(out->data + start, out->data + start + 1,
-            --out->size - start); /* remove the first space */
+        /* remove the first space */
+        memmove(out->data + start, out->data + start + 1, --out->size - start);
     }
 }
 

@@ -57,8 +57,8 @@ static void put_in_order(struct etw_trace *trace, size_t records)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    uint8_t *copy = malloc(
-        size + 1); /* of exactly that size, so that sanitizers see a read beyond it */
+    /* of exactly that size, so that sanitizers see a read beyond it */
+    uint8_t *copy = malloc(size + 1);
     size_t records = 0;
     struct etw_trace trace;
     struct etw_raw raw;

@@ -16,8 +16,8 @@ enum { MAX_ITEMS = 6, MAX_FIELDS = 12, MAX_EXTENDED = 6 };
 struct input {
     struct reader r;
     struct arena arena;
-    uint8_t *payloads
-        [MAX_ITEMS]; /* blocks of the exact size, so that a sanitizer sees reads beyond them */
+    /* blocks of the exact size, so that a sanitizer sees reads beyond them */
+    uint8_t *payloads[MAX_ITEMS];
     size_t payload_count;
     struct event_agent agent;
     struct span labels[4];

@@ -466,9 +466,9 @@ static bool read_instance(struct parse *p, struct span bytes, uint32_t *ret_defi
         reader_skip(&r, FRAGMENT_BYTES);
         token = reader_u8(&r);
     }
+    /* the end token is 0, which a reader also returns after the last byte */
     return token == EVTX_TOKEN_TEMPLATE && read_instance_head(p, &r, ret_definition, &definition) &&
-           read_given(p, &r, &inner) &&
-           reader_u8(&r) == EVTX_TOKEN_END; /* 0 (END) if nothing is left */
+           read_given(p, &r, &inner) && reader_u8(&r) == EVTX_TOKEN_END;
 }
 
 /* Find the only value from ${first} on that is binary XML; empty: there is none. False: there are

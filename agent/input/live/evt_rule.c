@@ -296,8 +296,8 @@ bool evt_rule_write_query(const struct evt_rule *rule, struct buf *out)
     }
     size_t start = out->size;
     buf_add_text(out, "*[System[");
-    if (rule->max_age_ns &&
-        begin(&q, 1)) { /* one more, because the event ages until it is queried */
+    /* one more, because the event ages until it is queried */
+    if (rule->max_age_ns && begin(&q, 1)) {
         unsigned long long max_ms = rule->max_age_ns / ns_per_ms + 1;
         buf_printf(out, "TimeCreated[timediff(@SystemTime) <= %llu]", max_ms);
     }

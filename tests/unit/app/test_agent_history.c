@@ -14,8 +14,8 @@ static void mark(struct agent_history *history, const char *session, uint64_t re
     if (session) {
         metric_set_label(&set, 0, span_text(session));
         metric_set_number(&set, METRIC_SESSION_RECEIVED, received);
-        metric_set_number(
-            &set, METRIC_SESSION_ACCEPTED, 1); /* the history does not follow this one */
+        /* the history does not follow this one */
+        metric_set_number(&set, METRIC_SESSION_ACCEPTED, 1);
     }
     if (output) {
         metric_set_label(&set, 0, span_text(output));

@@ -196,8 +196,8 @@ static void no_process_is_made_up(void **state)
     assert_int_equal(subject.thread_id, 42);
     assert_true(read_payload(SEND, 2, 8, walk, sizeof(walk)).has_process);
     assert_false(read_payload(SEND, 2, 8, nobody, sizeof(nobody)).has_process);
-    assert_false(
-        read_payload(SAMPLE, 0, 8, walk, sizeof(walk)).has_thread); /* there is no such version */
+    /* there is no such version */
+    assert_false(read_payload(SAMPLE, 0, 8, walk, sizeof(walk)).has_thread);
     for (size_t size = 0; size < sizeof(walk); size++) {
         assert_false(read_payload(WALK, 2, 8, walk, size).has_thread);
         assert_false(size < 4 && read_payload(SEND, 2, 8, walk, size).has_process);

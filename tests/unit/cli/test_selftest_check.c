@@ -66,8 +66,8 @@ static void it_closes_when_everything_has_come(void **state)
     }
     assert_false(send(&lines)); /* their number was not reported */
     selftest_check_sent((const uint64_t[]){2, 2, 2, 3});
-    add_event(
-        &lines, SELFTEST_TRACELOGGING, 1, 0); /* the mark at the end does not count as an event */
+    /* the mark at the end does not count as an event */
+    add_event(&lines, SELFTEST_TRACELOGGING, 1, 0);
     assert_false(send(&lines));
     add_event(&lines, SELFTEST_MESSAGE, 0, 3);
     assert_true(send(&lines));

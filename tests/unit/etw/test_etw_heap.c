@@ -87,34 +87,13 @@ static int tear_down(void **state)
 static void the_block_is_what_ntwmi_says(void **state)
 {
     static const uint8_t expected[] = {
-        7,
-        0,
-        2,
-        0, /* 7 dwords, 2 items */
-        3,
-        0,
-        2,
-        0, /* 3 dwords, ETW_EXT_PIDS */
-        0x34,
-        0x12,
-        0,
-        0,
-        77,
-        0,
-        0,
-        0,
-        3,
-        0,
-        3,
-        0, /* 3 dwords, ETW_EXT_STACKWALK_FILTER */
-        0x21,
-        0x10,
-        0,
-        0, /* group << 8 | type */
-        0x22,
-        0x10,
-        0,
-        0,
+        7, 0, 2, 0,       /* 7 dwords, 2 items */
+        3, 0, 2, 0,       /* 3 dwords, ETW_EXT_PIDS */
+        0x34, 0x12, 0, 0, /* the first process */
+        77, 0, 0, 0,      /* the second process */
+        3, 0, 3, 0,       /* 3 dwords, ETW_EXT_STACKWALK_FILTER */
+        0x21, 0x10, 0, 0, /* group << 8 | type */
+        0x22, 0x10, 0, 0, /* another one */
     };
     uint8_t block[ETW_MAX_EXTENSION_BYTES];
     (void)state;

@@ -89,8 +89,8 @@ static void a_manifest_provider_serves_eight_sessions(void **state)
     }
     uint64_t ninth = rig_start(sim, "s8", 4, 0);
     assert_int_equal(rig_enable(sim, ninth, &guid_a, 5, 0, 0), ETW_ERROR_NO_SYSTEM_RESOURCES);
-    assert_int_equal(
-        rig_enable(sim, session, &guid_a, 4, 0, 0), 0); /* an update is no second session */
+    /* an update is no second session */
+    assert_int_equal(rig_enable(sim, session, &guid_a, 4, 0, 0), 0);
 }
 
 static void callbacks_are_told_what_all_sessions_want_together(void **state)

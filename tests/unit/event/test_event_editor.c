@@ -22,8 +22,8 @@ struct rig {
     struct writer_fixture f;
     struct event_path_context paths;
     struct event_editor *editor;
-    struct event_writer
-        *writers[3]; /* one for each format, because each keeps what it has rendered */
+    /* one for each format, because each keeps what it has rendered */
+    struct event_writer *writers[3];
     struct event_writer_settings settings;
     struct arena memory;
     struct plat_hash_key key;
@@ -377,8 +377,8 @@ static void what_is_known_of_a_process_is_edited_once(void **state)
             "\"id\":"
             "\"" HASH_SYSTEM "\",\"name\":\"" HASH_ALICE "\"}}");
         const struct event *event = event_editor_finish(rig.editor, &rig.paths);
-        assert_true(
-            i == 0 || event->process->serial == serial); /* writers may use what they keep of it */
+        /* writers may use what they keep of it */
+        assert_true(i == 0 || event->process->serial == serial);
         serial = event->process->serial;
     }
     const struct event_process stranger = {.serial = 6, .pid = 77, .user_name = span_text("A")};

@@ -117,8 +117,8 @@ static void limits_and_rollups_in_doubt_keep_the_event_as_it_is(void **state)
         struct filter *filter = make(&rule, 1);
         size_t decided = 99;
         assert_int_equal(filter_event(filter, &rig.scratch, &rig.f.event, &decided), FILTER_KEEP);
-        assert_int_equal(
-            decided, 1); /* no rule decided: no token is taken, and no window counts it */
+        /* no rule decided: no token is taken, and no window counts it */
+        assert_int_equal(decided, 1);
         assert_int_equal(filter_rule_unsure(filter, 0), 1);
         filter_destroy(filter);
         rig_fini(&rig);

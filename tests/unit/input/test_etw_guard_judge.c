@@ -80,8 +80,8 @@ static void groups_that_were_on_and_are_off_are_lost(void **state)
 {
     (void)state;
     struct etw_groups wanted = {.words = {0x7, 0, 0x40}};
-    struct etw_groups was = {
-        .words = {0x3, 0x100, 0x40}}; /* Windows refused one and added another */
+    /* Windows refused one and added another */
+    struct etw_groups was = {.words = {0x3, 0x100, 0x40}};
     struct etw_groups lost;
     assert_false(etw_guard_judge_groups(&wanted, &was, &was, &lost));
     struct etw_groups now = {.words = {0x2, 0, 0}};
@@ -171,8 +171,8 @@ static void a_registered_provider_without_the_session_is_disabled(void **state)
     assert_int_equal(judge(now), ETW_GUARD_DISABLED);
     now.instances = 0; /* all of its processes have ended */
     assert_int_equal(judge(now), ETW_GUARD_ENABLED);
-    struct etw_provider_enabled was = {
-        .known = true}; /* the process came after the provider was enabled */
+    /* the process came after the provider was enabled */
+    struct etw_provider_enabled was = {.known = true};
     now.instances = 1;
     assert_int_equal(etw_guard_judge_provider(&request, &was, &now, detail), ETW_GUARD_DISABLED);
 }

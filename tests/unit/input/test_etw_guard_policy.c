@@ -84,8 +84,8 @@ static void a_repair_that_held_forgives_those_before(void **state)
     struct etw_guard_bound bound = {0};
     struct etw_guard_limits l = limits();
     uint64_t now = s;
-    for (int i = 0; i < 4;
-         i++, now += 121 * s) { /* each repair holds, so the next change does not answer it */
+    /* each repair holds, so the next change does not answer it */
+    for (int i = 0; i < 4; i++, now += 121 * s) {
         assert_int_equal(etw_guard_policy_broken(&bound, &l, now), ETW_GUARD_REPAIR);
         assert_int_equal(bound.undone, 0);
         etw_guard_policy_repaired(&bound, &l, true, now);
@@ -104,8 +104,8 @@ static void pauses_grow_between_repairs(void **state)
     uint64_t now = s;
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(etw_guard_policy_broken(&bound, &l, now), ETW_GUARD_REPAIR);
-        etw_guard_policy_repaired(
-            &bound, &l, false, now); /* the repair fails, so no program has undone it */
+        /* the repair fails, so no program has undone it */
+        etw_guard_policy_repaired(&bound, &l, false, now);
         assert_int_equal(bound.next_ns, now + pauses[i] * s);
         if (i < 5) {
             assert_int_equal(

@@ -134,8 +134,8 @@ static void a_tracelogging_provider_may_come_later(void **state)
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
     rig_await(&rig, is_enabled, &derived);
     rig_await(&rig, rig_has_note, "- provider Of-A-Program is neither installed nor registered");
-    assert_false(
-        rig_has_note(&rig, "was found")); /* our own enabling does not prove that it exists */
+    /* our own enabling does not prove that it exists */
+    assert_false(rig_has_note(&rig, "was found"));
     etw_sim_provider_register(provider);
     struct etw_sim_event event = {.descriptor = {.id = 7, .level = 4}};
     assert_int_equal(etw_sim_burst(provider, &event, 0, 3, 0), 3);

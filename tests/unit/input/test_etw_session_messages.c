@@ -116,8 +116,8 @@ static void missing_numbers_are_told_while_the_session_runs(void **state)
     assert_int_equal(rig_lost(&rig, "message_numbers", NULL), 5);
     assert_true(rig.gaps[0].exact);
     assert_string_equal(rig.gaps[0].stage, "etw");
-    etw_sim_skip_numbers(
-        rig.sim, NAME, 2); /* these are reported at the end, the previous ones not again */
+    /* these are reported at the end, the previous ones not again */
+    etw_sim_skip_numbers(rig.sim, NAME, 2);
     write_messages(provider, USUAL, 1);
     rig_stop(&rig);
     assert_int_equal(rig_lost(&rig, "message_numbers", NULL), 7);

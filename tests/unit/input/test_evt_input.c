@@ -72,8 +72,8 @@ static void a_channel_that_may_not_be_read_is_read_as_soon_as_it_may(void **stat
     await_count(1);
     end();
     assert_int_equal(rig.end, INPUT_STOPPED);
-    assert_int_equal(
-        rig.notes, 2); /* one says that the channel cannot be read, one that it is read again */
+    /* one says that the channel cannot be read, one that it is read again */
+    assert_int_equal(rig.notes, 2);
     assert_true(rig.troubles > 0);
     assert_string_equal(rig.trouble, "");
 }

@@ -311,8 +311,8 @@ static void message_numbers_that_are_missing_become_a_gap(void **state)
         assert_int_equal(seen.records, 1 + rows[i].count);
         assert_int_equal(seen.gaps, (rows[i].lost > 0) + (rows[i].missing > 0));
         if (rows[i].missing) {
-            bool is_global = rows[i].mode ==
-                             GLOBAL; /* other sessions may have the missing numbers */
+            /* other sessions may have the missing numbers */
+            bool is_global = rows[i].mode == GLOBAL;
             assert_string_equal(
                 seen.last_gap.reason, is_global ? "global_message_numbers" : "message_numbers");
             assert_int_equal(seen.last_gap.count, rows[i].missing);

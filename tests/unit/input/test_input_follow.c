@@ -42,8 +42,8 @@ static void stop_ends_a_wait_at_once(void **state)
 {
     (void)state;
     struct plat_thread *thread = start(hour);
-    finish(
-        thread); /* whether the input waits already or not: otherwise the test would last an hour */
+    /* whether the input waits already or not: otherwise the test would last an hour */
+    finish(thread);
     write_all(0);
     thread = start(hour);
     wait_for(&run.ends, 1);

@@ -350,8 +350,8 @@ static void a_truncated_stream_gives_a_beginning(void **state)
     for (int i = 0; i < FORMATS; i++) {
         struct buf packed = packed_events(formats[i], data, sizeof(data));
         for (size_t cut = 0; cut < packed.size; cut++) {
-            uint8_t *exact = malloc(
-                cut ? cut : 1); /* so that sanitizers see a read beyond the end */
+            /* so that sanitizers see a read beyond the end */
+            uint8_t *exact = malloc(cut ? cut : 1);
             assert_non_null(exact);
             memcpy(exact, packed.data, cut);
             struct span in = span_make(exact, cut);

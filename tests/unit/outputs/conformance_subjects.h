@@ -35,8 +35,8 @@ struct subject {
     const char *broken;   /* these settings, but the output cannot connect; NULL: it always can */
     void (*prepare)(void);
     void (*adjust)(void *settings); /* sets what YAML cannot; may be NULL */
-    void (*fail_soon)(
-        bool fails); /* accept a few more bytes, then nothing; until it is called with false */
+    /* accept a few more bytes, then nothing; until it is called with false */
+    void (*fail_soon)(bool fails);
     char *(*collect)(size_t *ret_size); /* what arrived since prepare; freed by the caller */
 };
 

@@ -160,8 +160,8 @@ static void an_index_that_refuses_everything_is_held_beside_a_healthy_one(void *
     buf_init(&reply, 1 << 16);
     refuse_b(&f, &reply);
     assert_halves(&f, RECORD_REJECTED);
-    assert_halves(
-        &f, RECORD_REJECTED); /* this number is given up, because the events may be at fault */
+    /* this number is given up, because the events may be at fault */
+    assert_halves(&f, RECORD_REJECTED);
     for (int i = 0; i < 3; i++) {
         assert_halves(&f, RECORD_HELD);
         assert_false(f.report.degraded); /* nothing is left for the host to try again */

@@ -33,9 +33,8 @@ struct spool_rig {
     struct spool *spool;
     struct spool_backlog backlogs[RIG_MAX_READERS]; /* at the start */
     atomic_uint_fast64_t lost[RIG_MAX_READERS][OUTPUT_DROP_COUNT];
-    atomic_uint_fast64_t
-        lost_by_others[OUTPUT_DROP_COUNT]; /* all of these outputs have the name "b" */
-    atomic_uint_fast64_t lost_own;         /* of `lost`: of the agent itself */
+    atomic_uint_fast64_t lost_by_others[OUTPUT_DROP_COUNT]; /* all outputs are named "b" */
+    atomic_uint_fast64_t lost_own;                          /* of `lost`: of the agent itself */
     atomic_uint warnings;
     atomic_uint stages;
 };

@@ -256,8 +256,8 @@ static void so_much_is_held_and_no_more(void **state)
 {
     (void)state;
     struct parked_rig rig = {.drops_held = false};
-    setup_parked(
-        &rig, 1, 4000, 0, true); /* there is room for some batches of one record: half of it */
+    /* there is room for some batches of one record: half of it */
+    setup_parked(&rig, 1, 4000, 0, true);
     fake_output_shut(rig.base.fake, "s");
     for (size_t i = 0; i < 40; i++) {
         add_routed(&rig, "s");

@@ -143,8 +143,8 @@ static void an_outlet_that_leaves_tries_nothing_again(void **state)
     assert_true(outlet_join(rig.outlet));
     assert_int_equal(fake_output_counts(rig.fake).sends, 1);
     assert_int_equal(counts_of(&rig).acked, 0);
-    assert_span(
-        buf_span(&rig.texts), "as the script says; trying again|"); /* another try was planned */
+    /* another try was planned */
+    assert_span(buf_span(&rig.texts), "as the script says; trying again|");
     teardown(&rig);
 }
 

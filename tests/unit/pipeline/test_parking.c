@@ -402,8 +402,8 @@ static void what_would_not_make_room_is_not_dropped(void **state)
     }
     f.live = true;
     struct parked_batch *live = park(&f, 4, "b");
-    assert_null(
-        parking_drop_oldest(&f.parking)); /* 300 bytes belong to records that can be read again */
+    /* 300 bytes belong to records that can be read again */
+    assert_null(parking_drop_oldest(&f.parking));
     assert_ptr_equal(parking_drop_number(&f.parking, 1), recorded[0]);
     parking_end(&f.parking, recorded[0]);
     parked_batch_free(recorded[0]);

@@ -157,16 +157,16 @@ static void rows_that_are_lost_leave_the_others_in_order(void **state)
     for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
         assert_true(spool_cursor_lose(spool, 0, &(struct store_row){.id = ids[lost[i]]}));
     }
-    assert_true(spool_cursor_lose(spool, 0,
-        &(struct store_row){.id = ids[5]})); /* lost a second time: no other row is lost */
+    /* lost a second time: no other row is lost */
+    assert_true(spool_cursor_lose(spool, 0, &(struct store_row){.id = ids[5]}));
     plat_mutex_unlock(&spool->mutex);
     static const uint64_t left[] = {2, 3, 6, 7, 8};
     for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
         rig_take(&rig, 0, left[i], left[i]);
     }
     plat_mutex_lock(&spool->mutex);
-    assert_false(spool_cursor_lose(
-        spool, 0, &(struct store_row){.id = ids[8]})); /* the output has delivered it */
+    /* the output has delivered it */
+    assert_false(spool_cursor_lose(spool, 0, &(struct store_row){.id = ids[8]}));
     plat_mutex_unlock(&spool->mutex);
     rig_expect_nothing(&rig, 0);
     rig_fini(&rig);

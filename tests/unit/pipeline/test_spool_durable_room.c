@@ -194,8 +194,8 @@ static void what_is_read_again_waits_for_room(void **state)
         for (uint64_t k = 1; k <= count; k++) {
             take_wide(&rig, 0, k);
         }
-        assert_int_equal(
-            atomic_load(&waiter.result), -1); /* a checkpoint makes room, an ack does not */
+        /* a checkpoint makes room, an ack does not */
+        assert_int_equal(atomic_load(&waiter.result), -1);
         rig_checkpoint(&rig, 0, "", true);
         plat_thread_join(thread);
         assert_int_equal(atomic_load(&waiter.result), SPOOL_ROOM);

@@ -47,8 +47,8 @@ static void a_temporary_file_has_no_name(void **state)
     assert_true(plat_file_write(file, span_text("one"), NULL));
     assert_true(plat_file_read_at(file, 1, back, sizeof(back), &got, NULL));
     assert_int_equal(got, 2);
-    assert_true(
-        plat_file_write(file, span_text("two"), NULL)); /* at the end, whatever was read before */
+    /* at the end, whatever was read before */
+    assert_true(plat_file_write(file, span_text("two"), NULL));
     assert_true(plat_file_read_at(file, 0, back, sizeof(back), &got, NULL));
     assert_int_equal(got, 6);
     assert_memory_equal(back, "onetwo", 6);

@@ -384,8 +384,8 @@ static void infos_that_contradict_themselves_give_no_schema(void **state)
         {{{1, "s", 2, 1, NULL, 1, 0}, {1, "t", 2, 1, NULL, 1, 0}, {0, "m", 8, 0, NULL, 1, 0}}, 3,
             2},                               /* a member of two structs */
         {{{4, "a", 8, 0, NULL, 9, 0}}, 1, 1}, /* count field that does not exist */
-        {{{2, "a", 14, 0, NULL, 1, 1}, {0, "n", 11, 0, NULL, 1, 0}}, 2,
-            2},                                 /* its length is a float */
+        /* its length is a float */
+        {{{2, "a", 14, 0, NULL, 1, 1}, {0, "n", 11, 0, NULL, 1, 0}}, 2, 2},
         {{{0, "a", 999, 0, NULL, 1, 0}}, 1, 1}, /* unknown type */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -88,8 +88,8 @@ static void broken_tables_are_refused(void **state)
         memcpy(bytes.data + rows[i].at, kept, 4);
     }
     size_t first_text = (size_t)4 + 12 * 4;
-    store_le16(
-        bytes.data + first_text, 3); /* shorter than its own head: reading it would never end */
+    /* shorter than its own head: reading it would never end */
+    store_le16(bytes.data + first_text, 3);
     assert_broken(buf_span(&bytes), ERR_FORMAT);
     buf_fini(&bytes);
 }

@@ -137,8 +137,8 @@ static void headers_that_lie_are_refused(void **state)
     assert_refused_with(&file, section + 20, 0xffffff00, "the file ends"); /* beyond the file */
     assert_refused_with(&file, section + 12, 0xffffffff, "outside the sections");
     assert_refused_with(&file, p.header + 4, 0xffff8664, "sections");
-    assert_refused_with(
-        &file, p.data, 0x1ffffff0, "outside the sections"); /* data outside the sections */
+    /* data outside the sections */
+    assert_refused_with(&file, p.data, 0x1ffffff0, "outside the sections");
     assert_refused_with(&file, p.data + 4, 0xffffffff, "outside the sections");
     assert_true(find(buf_span(&file)));
     buf_fini(&file);

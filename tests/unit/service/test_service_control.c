@@ -124,8 +124,8 @@ static void a_second_installation_is_reported(void **state)
     assert_int_equal(err.code, ERR_CONFIG);
     assert_non_null(strstr(err.text, "installed already"));
     buf_add_byte(&scm.log, 0);
-    assert_null(
-        strstr((const char *)scm.log.data, "remove")); /* the installation of others stays */
+    /* the installation of others stays */
+    assert_null(strstr((const char *)scm.log.data, "remove"));
 }
 
 static void a_missing_right_is_reported_with_what_to_do(void **state)
