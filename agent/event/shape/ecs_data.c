@@ -15,7 +15,7 @@ static void add_value(const struct value_context *context, const struct event *e
 static void add_object(const struct value_context *context, const struct event *event,
     uint32_t first, uint32_t end, struct buf *out);
 
-/* ---- arrays and structs -------------------------------------------------------------------------- */
+/* ---- arrays and structs ---------------------------------------------------------------------- */
 
 /* The value itself, not its name. */
 static void add_unnamed(const struct value_context *context, const struct schema_field *schema,
@@ -87,7 +87,7 @@ static void add_name(
     }
 }
 
-/* ---- members ----------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 /* The number after the text. */
 static void add_raw(const struct value_context *context, const struct field *field, struct buf *out)
@@ -144,7 +144,7 @@ static void add_object(const struct value_context *context, const struct event *
     buf_add_byte(out, '}');
 }
 
-/* ---- top level ------------------------------------------------------------------------------------- */
+/* ---- top level ------------------------------------------------------------------------------- */
 
 #define EXTENDED_KEY ",\"extended_data\":"
 

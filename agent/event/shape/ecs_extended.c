@@ -57,7 +57,7 @@ static enum item_kind kind_of(uint16_t type)
     return type < TYPES ? types[type].kind : ITEM_UNKNOWN;
 }
 
-/* ---- items ---------------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 static uint8_t *put_list(uint8_t *p, struct span bytes)
 {
@@ -165,7 +165,7 @@ static void add_item(uint16_t type, struct span bytes, struct buf *out)
     out->size = (size_t)(end - out->data);
 }
 
-/* ---- stacks ------------------------------------------------------------------------------------------ */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 /* All frames of one width as a list; ${any}: there is at least one. */
 static bool add_frames(const struct event_record *record, uint16_t type, struct buf *out)
@@ -233,7 +233,7 @@ static void add_stacks(const struct event *event, struct buf *out)
     add_joined(event, add_frames(record, EXTENDED_STACK_TRACE64, out), out);
 }
 
-/* ---- the object --------------------------------------------------------------------------------------- */
+/* ---- the object ------------------------------------------------------------------------------ */
 
 void ecs_extended_add(const struct event *event, struct buf *out)
 {

@@ -47,7 +47,7 @@ static void add_hex(struct buf *out, const char *key, uint64_t value)
     buf_add(out, text, (size_t)(end - text));
 }
 
-/* ---- event, log ------------------------------------------------------------------------------------ */
+/* ---- event, log ------------------------------------------------------------------------------ */
 
 /* log.level as Filebeat names ETW's levels: 0 is "log always". */
 static const char *const log_levels[] = {
@@ -91,7 +91,7 @@ static void add_log_level(struct buf *out, bool has_severity, uint8_t level)
     }
 }
 
-/* ---- winlog ------------------------------------------------------------------------------------------- */
+/* ---- winlog ---------------------------------------------------------------------------------- */
 
 static void add_keywords(struct event_writer *writer, const struct event *event, struct buf *out)
 {
@@ -187,7 +187,7 @@ void ecs_head_agent(struct event_writer *writer, const char *action, unsigned co
     add_number_member(out, ",\"level_raw\":", level);
 }
 
-/* ---- flags -------------------------------------------------------------------------------------------- */
+/* ---- flags ----------------------------------------------------------------------------------- */
 
 static const struct {
     uint16_t flag;
@@ -249,7 +249,7 @@ struct span ecs_head_flags(struct event_writer *writer, uint16_t flags)
     return span_make(text->bytes, text->size);
 }
 
-/* ---- traces ------------------------------------------------------------------------------------------ */
+/* ---- traces ---------------------------------------------------------------------------------- */
 
 void ecs_head_trace(struct event_writer *writer, const struct trace_info *trace, struct buf *out,
     size_t *ret_file, size_t *ret_end)

@@ -8,7 +8,7 @@
 #include "event/value/status_names.h"
 #include "event/value/value_put.h"
 
-/* ---- hex ---------------------------------------------------------------------------------------- */
+/* ---- hex ------------------------------------------------------------------------------------- */
 
 /* Hex digits are written in lower case everywhere else. */
 static void raise_digits(uint8_t *p, const uint8_t *end)
@@ -54,7 +54,7 @@ uint8_t *ecs_value_put_number(uint8_t *p, uint64_t value)
     return p;
 }
 
-/* ---- types --------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* `5.250000`, rounded half to even as printf rounds. False, and nothing written, for values whose
  * fraction has more than 50 bits: these are doubles below 4, mostly. */
@@ -227,7 +227,7 @@ uint8_t *ecs_value_put(const struct value_context *context, uint8_t *p,
     }
 }
 
-/* ---- texts for numbers ------------------------------------------------------------------------- */
+/* ---- texts for numbers ----------------------------------------------------------------------- */
 
 /* The names of the bits that are set as `A, B, 0x40`. False, and nothing written, if no set bit has
  * a name. */

@@ -101,7 +101,7 @@ static void add_mapped_process(struct event_writer *writer, const struct ecs_pla
     value_json_close(out, key, start);
 }
 
-/* ---- winlog ------------------------------------------------------------------------------------------- */
+/* ---- winlog ---------------------------------------------------------------------------------- */
 
 static uint8_t *put_ids(uint8_t *p, const struct event_record *record)
 {
@@ -168,7 +168,7 @@ static void add_winlog(struct event_writer *writer, const struct event *event,
     value_json_close(out, key, start);
 }
 
-/* ---- what could not be decoded ----------------------------------------------------------------------- */
+/* ---- what could not be decoded --------------------------------------------------------------- */
 
 static void add_bytes_member(struct buf *out, const char *key, struct span bytes)
 {
@@ -211,7 +211,7 @@ static void add_undecoded(const struct event *event, struct buf *out)
     }
 }
 
-/* ---- events --------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void add_message(struct event_writer *writer, const struct event *event,
     const struct event_head *head, struct buf *out)
@@ -296,7 +296,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
     event_writer_end(writer, PAYLOAD_PATH, event->schema, record_start, out);
 }
 
-/* ---- events of the agent ------------------------------------------------------------------------------ */
+/* ---- events of the agent --------------------------------------------------------------------- */
 
 /* Everything of an event of the agent before its report. */
 static void add_agent_head(struct event_writer *writer, const char *action, unsigned code,

@@ -35,7 +35,7 @@ static uint64_t extended_types(const struct event_record *record)
     return record->present & RECORD_OF_LOG ? types & ~EXTENDED_BIT(EXTENDED_LOG_MESSAGE) : types;
 }
 
-/* ---- process, etw ------------------------------------------------------------------------------- */
+/* ---- process, etw ---------------------------------------------------------------------------- */
 
 /* ${members}: text of the process from event_process.h. */
 static uint8_t *put_process(
@@ -96,7 +96,7 @@ static uint8_t *put_etw_numbers(
     return p;
 }
 
-/* ---- activity ids --------------------------------------------------------------------------------- */
+/* ---- activity ids ---------------------------------------------------------------------------- */
 
 static uint8_t *put_activity(uint8_t *p, const struct event_record *record, uint64_t types)
 {
@@ -117,7 +117,7 @@ static uint8_t *put_activity(uint8_t *p, const struct event_record *record, uint
     return p;
 }
 
-/* ---- data ------------------------------------------------------------------------------------------ */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 static void add_hex_member(struct buf *out, const char *key, struct span bytes)
 {
@@ -153,7 +153,7 @@ static void add_data(struct event_writer *writer, const struct event *event, str
     }
 }
 
-/* ---- extended items ---------------------------------------------------------------------------------- */
+/* ---- extended items -------------------------------------------------------------------------- */
 
 static void add_number(const struct value_context *values, struct buf *out, struct span bytes)
 {
@@ -399,7 +399,7 @@ static void add_extended(
     }
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void add_wpp(const struct event *event, struct buf *out)
 {
@@ -497,7 +497,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
     event_writer_end(writer, PAYLOAD_PATH, event->schema, record_start, out);
 }
 
-/* ---- events of the agent ---------------------------------------------------------------------------------------------- */
+/* ---- events of the agent --------------------------------------------------------------------- */
 
 /* Everything of an event of the agent before its report. */
 static const struct event_trace_text *add_agent_head(struct event_writer *writer, const char *event,

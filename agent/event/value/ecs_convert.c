@@ -20,7 +20,7 @@ void ecs_convert_constant(struct span utf8, struct ecs_sink *sink)
     }
 }
 
-/* ---- values in ------------------------------------------------------------------------------------ */
+/* ---- values in ------------------------------------------------------------------------------- */
 
 static bool is_zero(struct span bytes)
 {
@@ -104,7 +104,7 @@ static bool address_of(struct ecs_source *source, struct ip_address *ret_address
     return true;
 }
 
-/* ---- single conversions --------------------------------------------------------------------------- */
+/* ---- single conversions ---------------------------------------------------------------------- */
 
 static bool put_address(struct ecs_sink *sink, const struct ip_address *address)
 {

@@ -13,7 +13,8 @@
  *     lower            the same, ASCII letters in lower case
  *     long             a number, or text of one in decimal or with 0x, up to 2^63 - 1
  *     pid              the same; not 2^32 - 1, which says that there is no process
- *     caller           a pid; not 0 either, as events of the Security log have it where there is none
+ *     caller           a pid; not 0 either, as events of the Security log have it where there is
+ *                      none
  *     port             a number from 1 to 65535; that of a socket address
  *     ip               an address, that of a socket address or of text (with port or zone or
  *                      without); IPv4 in IPv6 (::ffff:192.0.2.7) as IPv4
@@ -39,21 +40,24 @@
  *     truth            `true` or `false` of a truth value, of text that says it, or of 1 and 0
  *     is:Valid         `true` of the same text; else absent
  *     hash:MD5         in lower case, of a list `SHA1=…,MD5=…`
- *     pair:Host Name   the value of a line `Host Name = …`; `pair:User>name`: of that value what `name` makes
- *     details          objects {type, related_command, name, value} of lines as PowerShell logs them,
- *                      `ParameterBinding(Get-Item): name="Path"; value="C:\"`
+ *     pair:Host Name   the value of a line `Host Name = …`; `pair:User>name`: of that value what
+ *                      `name` makes
+ *     details          objects {type, related_command, name, value} of lines as PowerShell logs
+ *                      them, `ParameterBinding(Get-Item): name="Path"; value="C:\"`
  *     dns_name         without the dot at its end
- *     dns_type         name of a type of DNS records (IANA, "Resource Record (RR) TYPEs"), `TYPE1234`
- *                      for others (RFC 3597 section 5)
+ *     dns_type         name of a type of DNS records (IANA, "Resource Record (RR) TYPEs"),
+ *                      `TYPE1234` for others (RFC 3597 section 5)
  *     dns_answers      objects {data, type} of results as Windows' DNS client writes them,
  *                      `type:  5 name;192.0.2.7;`
  *     dns_ips          the addresses among these
  *     dns_hosts        the names among these
  *     registry_path    HKLM\… of \REGISTRY\MACHINE\… or HKLM\…; absent where the hive is unknown
  *     registry_hive, registry_key   its two parts; registry_parent: the key without its last name
- *     registry_type    the type of a value as Sysmon shows it: `DWORD (0x00000001)`, `Binary Data`, else text
+ *     registry_type    the type of a value as Sysmon shows it: `DWORD (0x00000001)`, `Binary Data`,
+ *                      else text
  *     registry_data    the value: numbers in decimal
- *     url              as it is, with a scheme; url_scheme, url_domain, url_port, url_path, url_query
+ *     url              as it is, with a scheme; url_scheme, url_domain, url_port, url_path,
+ *                      url_query
  */
 enum ecs_conversion {
 #define CONVERSION(name) ECS_CONVERT_##name,

@@ -5,7 +5,7 @@
 #include "base/utf.h"
 #include "event/value/ecs_convert_text.h"
 
-/* ---- DNS ------------------------------------------------------------------------------------------------ */
+/* ---- DNS ------------------------------------------------------------------------------------- */
 
 static void put_answer(struct ecs_sink *sink, struct span data, const char *type)
 {
@@ -60,14 +60,15 @@ bool ecs_convert_list_results(struct span text, enum ecs_list_results which, str
     return any;
 }
 
-/* ---- command lines -------------------------------------------------------------------------------------- */
+/* ---- command lines --------------------------------------------------------------------------- */
 
 static bool is_space(uint8_t c)
 {
     return c == ' ' || c == '\t';
 }
 
-/* Append ${piece} of an argument to ${out} as JSON text. ${out} NULL: arguments are only counted. */
+/* Append ${piece} of an argument to ${out} as JSON text.
+ * ${out} NULL: arguments are only counted. */
 static void add_piece(struct buf *out, struct span piece)
 {
     if (out && piece.size && buf_reserve(out, utf8_json_bound(piece.size))) {
@@ -92,8 +93,8 @@ static void take_program(struct span *rest, struct buf *out)
     *rest = span_from(*rest, at);
 }
 
-/* Another argument. 2n backslashes before a quote are n of them, and one more makes the quote a plain one; two quotes
- * within quotes are a plain one, too. */
+/* Another argument. 2n backslashes before a quote are n of them, and one more makes the quote a
+ * plain one; two quotes within quotes are a plain one, too. */
 static void take_argument(struct span *rest, struct buf *out)
 {
     bool is_quoted = false;
@@ -146,7 +147,7 @@ uint32_t ecs_convert_list_args(struct span text, struct ecs_sink *sink)
     return count;
 }
 
-/* ---- PowerShell ------------------------------------------------------------------------------------------ */
+/* ---- PowerShell ------------------------------------------------------------------------------ */
 
 static void add_member(struct buf *out, const char *key, struct span value)
 {

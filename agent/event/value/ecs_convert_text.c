@@ -3,7 +3,7 @@
 #include "base/hex.h"
 #include "base/put.h"
 
-/* ---- pieces ----------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 struct span ecs_text_until(struct span *rest, char separator)
 {
@@ -55,7 +55,7 @@ bool ecs_text_number(struct span text, uint64_t *ret_number)
     return true;
 }
 
-/* ---- hosts --------------------------------------------------------------------------------------------- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 bool ecs_text_address(struct span text, struct ip_address *ret_address)
 {
@@ -96,7 +96,7 @@ bool ecs_text_is_sid(struct span text)
     return begins_nocase(text, "S-1-") && !span_equal_nocase(text, span_text("S-1-0-0"));
 }
 
-/* ---- paths --------------------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 /* Offset of the basename. */
 static size_t base_at(struct span path)
@@ -130,7 +130,7 @@ struct span ecs_text_extension(struct span path)
     return span_make(NULL, 0);
 }
 
-/* ---- lists --------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 bool ecs_text_hash(struct span text, struct span name, struct span *ret_digits)
 {
@@ -190,7 +190,7 @@ bool ecs_text_pair(struct span text, struct span name, struct span *ret_value)
     return false;
 }
 
-/* ---- DNS ----------------------------------------------------------------------------------------------- */
+/* ---- DNS ------------------------------------------------------------------------------------- */
 
 static const struct {
     uint16_t type;
@@ -273,7 +273,7 @@ bool ecs_text_dns_result(struct span *item, uint16_t *ret_type)
     return true;
 }
 
-/* ---- registry ------------------------------------------------------------------------------------------ */
+/* ---- registry -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *start;
@@ -306,7 +306,8 @@ bool ecs_text_registry(struct span text, const char **ret_hive, struct span *ret
     return false;
 }
 
-/* Read the number in parentheses after ${start}. With a minus in it, it is the high and the low half of one. */
+/* Read the number in parentheses after ${start}. With a minus in it,
+ * it is the high and the low half of one. */
 static bool parenthesised(struct span text, const char *start, uint64_t *ret_number)
 {
     uint64_t low;
@@ -343,7 +344,7 @@ enum ecs_registry_value ecs_text_registry_value(
     return ECS_REGISTRY_TEXT;
 }
 
-/* ---- URLs ---------------------------------------------------------------------------------------------- */
+/* ---- URLs ------------------------------------------------------------------------------------ */
 
 static bool is_letter(uint8_t c)
 {

@@ -38,8 +38,8 @@ struct span ecs_text_extension(struct span path);
 /* The hex digits after `${name}=` in a list that commas separate. */
 bool ecs_text_hash(struct span text, struct span name, struct span *ret_digits);
 
-/* The value of the first part of a distinguished name (RFC 4514) whose type is ${type}, or of its first part where that
- * is empty; escapes are kept. */
+/* The value of the first part of a distinguished name (RFC 4514) whose type is ${type}, or of its
+ * first part where that is empty; escapes are kept. */
 bool ecs_text_dn(struct span text, const char *type, struct span *ret_value);
 
 /* The value of the line `${name} = …`. */
@@ -55,8 +55,8 @@ bool ecs_text_dns_result(struct span *item, uint16_t *ret_type);
 /* Split a registry path: `HKLM` and the key below it. False: unknown hive. */
 bool ecs_text_registry(struct span text, const char **ret_hive, struct span *ret_key);
 
-/* A value of the registry as Sysmon shows it: a number after the name of its type, or else the text.
- * ${ret_type}: static. */
+/* A value of the registry as Sysmon shows it: a number after the name of its type, or else the
+ * text. ${ret_type}: static. */
 enum ecs_registry_value { ECS_REGISTRY_NOTHING, ECS_REGISTRY_NUMBER, ECS_REGISTRY_TEXT };
 enum ecs_registry_value ecs_text_registry_value(
     struct span text, const char **ret_type, uint64_t *ret_number);

@@ -12,7 +12,7 @@
  * further checks.
  */
 
-/* ---- arrays -------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* An array of characters is one text. */
 static uint8_t *put_packed(
@@ -71,7 +71,7 @@ void value_json_one(
     }
 }
 
-/* ---- names of values -------------------------------------------------------------------------- */
+/* ---- names of values ------------------------------------------------------------------------- */
 
 void value_json_string(struct span utf8, struct buf *out)
 {
@@ -221,7 +221,7 @@ static void add_name(
     }
 }
 
-/* ---- members -------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 bool value_json_present(const struct field *field)
 {
@@ -367,7 +367,7 @@ void value_json_close(struct buf *out, size_t key, size_t members)
     buf_add_byte(out, '}');
 }
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 void value_json_text(
     const struct value_context *context, const struct event *event, uint32_t index, struct buf *out)

@@ -57,8 +57,9 @@ void value_json_close(struct buf *out, size_t key, size_t members);
 void value_json_text(const struct value_context *context, const struct event *event, uint32_t index,
     struct buf *out);
 
-/* The name of one value from its map, a table of codes or the parameters of its provider; NULL data: there is none. Valid
- * until the next call with ${names}, which may be NULL (value_context.names). */
+/* The name of one value from its map, a table of codes or the parameters of its provider;
+ * NULL data: there is none. Valid until the next call with ${names}, which may be NULL
+ * (value_context.names). */
 struct span value_json_name(
     const struct schema_field *schema, struct span bytes, struct buf *names);
 

@@ -14,9 +14,10 @@
  * at run time only, and messages are mostly numbers.
  */
 
-/* ---- padding ------------------------------------------------------------------------------------ */
+/* ---- padding --------------------------------------------------------------------------------- */
 
-/* Characters of JSON-escaped UTF-8 from ${at} on; with ${limit} characters at most, where they end. */
+/* Characters of JSON-escaped UTF-8 from ${at} on; with ${limit} characters at most,
+ * where they end. */
 static size_t count_characters(struct span escaped, size_t limit, size_t *ret_end)
 {
     size_t count = 0;
@@ -56,7 +57,7 @@ static uint8_t *fit_text(const struct wpp_spec *spec, uint8_t *start, uint8_t *e
     return start + size + blanks;
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 enum { MAX_DIGITS = 24 };
 
@@ -243,7 +244,7 @@ static uint8_t *put_real(const struct wpp_spec *spec, uint8_t *p, double value)
     return p;
 }
 
-/* ---- inserts ----------------------------------------------------------------------------------------- */
+/* ---- inserts --------------------------------------------------------------------------------- */
 
 static bool is_signed(uint16_t in_type)
 {

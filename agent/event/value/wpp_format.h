@@ -24,8 +24,9 @@ enum wpp_style {
     WPP_STYLE_STATUS, /* `0xc0000022(STATUS_ACCESS_DENIED)` */
     WPP_STYLE_WIN32,  /* `5(ERROR_ACCESS_DENIED)` */
     WPP_STYLE_CODE,   /* `0x00010102` */
-    WPP_STYLE_LIST, /* `0x00000002(DPC)`: the name that the value counts to; else the number alone */
-    WPP_STYLE_SET,  /* `[a,b]`: the names of the bits that are set, other bits in hex */
+    /* `0x00000002(DPC)`: the name that the value counts to; else the number alone */
+    WPP_STYLE_LIST,
+    WPP_STYLE_SET,   /* `[a,b]`: the names of the bits that are set, other bits in hex */
     WPP_STYLE_ENUM,  /* the name of the value; else the number */
     WPP_STYLE_FLAGS, /* `A | C(0x5)`: the names of the bits that are set; else `0x5` */
     WPP_STYLE_MAC,   /* `00:11:22:33:44:55` */

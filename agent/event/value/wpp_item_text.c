@@ -5,7 +5,7 @@
 #include "event/value/status_names.h"
 #include "event/value/value_put.h"
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static uint8_t *put_code(uint8_t *p, uint32_t code)
 {
@@ -84,7 +84,7 @@ static uint8_t *put_separated(uint8_t *p, struct span bytes, uint8_t separator)
     return p;
 }
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Names come from a file, so only the length of a line limits them. */
 static uint8_t *put_name(struct buf *out, uint8_t *p, struct span name)
@@ -168,7 +168,7 @@ static uint8_t *put_set(
     return p;
 }
 
-/* ---- items ----------------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 /* tracefmt shows a wrapped Win32 error by the name of that error. */
 static const char *name_of_status(const struct schema_field *schema, uint32_t code)

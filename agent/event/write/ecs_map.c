@@ -53,7 +53,7 @@ bool ecs_map_has(const struct ecs_plan *plan, enum ecs_map_group group)
     return plan && plan->first[group] < plan->first[group + 1];
 }
 
-/* ---- sources -------------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 /* A field that a rule edited has a schema of its own, but the original name. */
 static bool is_field(const struct field *field, const struct schema_field *wanted)
@@ -62,8 +62,8 @@ static bool is_field(const struct field *field, const struct schema_field *wante
                                           field->schema->form != FORM_ABSENT);
 }
 
-/* The field of a property. Those of the top level come in the order of the properties, one each, unless
- * there are arrays and structs before it, or the payload ended early. */
+/* The field of a property. Those of the top level come in the order of the properties, one each,
+ * unless there are arrays and structs before it, or the payload ended early. */
 static const struct field *find_field(const struct event *event, uint16_t property)
 {
     const struct schema_field *wanted = &event->schema->fields[property];
@@ -155,7 +155,7 @@ bool ecs_map_is_own(const struct event_record *record, uint32_t pid)
     return (record->present & RECORD_HAS_PROCESS) && record->process_id == pid;
 }
 
-/* ---- processes ------------------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 /* Rules that remove or hash facts of the event's process apply to other processes too. */
 static const struct event_process *ask_other(const struct event *event, uint32_t pid)
@@ -222,7 +222,7 @@ static bool is_known_better(const struct known *known, const struct ecs_map_memb
            is_of_device(event_value_text(source->context, &source->value));
 }
 
-/* ---- members -------------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static void close_objects(struct cursor *cursor, uint8_t left)
 {
@@ -330,7 +330,7 @@ void ecs_map_add(struct event_value_context *context, const struct ecs_plan *pla
     close_objects(&cursor, 0);
 }
 
-/* ---- the event object ------------------------------------------------------------------------------------- */
+/* ---- the event object ------------------------------------------------------------------------ */
 
 static bool is_action(const struct ecs_map_member *member)
 {

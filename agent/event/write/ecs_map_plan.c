@@ -86,7 +86,7 @@ const struct ecs_map_known ecs_map_known[ECS_MAP_KNOWN] = {
 static const char *const group_objects[ECS_MAP_GROUPS] = {
     "event.", "process.", "winlog.", "error.", ""};
 
-/* ---- which rows ------------------------------------------------------------------------------------- */
+/* ---- which rows ------------------------------------------------------------------------------ */
 
 /* True if ${number} is in a list like `1,4-6,9-`. The tables are trusted. */
 static bool is_in(const char *ranges, unsigned number)
@@ -143,7 +143,7 @@ static bool applies(const struct row *row, const struct provider *provider,
            is_in(row->versions, descriptor->version);
 }
 
-/* ---- members ------------------------------------------------------------------------------------------ */
+/* ---- members --------------------------------------------------------------------------------- */
 
 struct members {
     struct ecs_map_member list[ECS_MAP_MAX_MEMBERS];
@@ -284,7 +284,8 @@ static bool takes_part(const struct ecs_map_member *member)
 }
 
 /* What follows from the members that are there, and from what follows from them. A conversion takes
- * the value of the payload, or a line of it. So nothing is derived from a member whose conversion takes another part. */
+ * the value of the payload, or a line of it. So nothing is derived from a member whose conversion
+ * takes another part. */
 static void add_derived(struct members *members)
 {
     size_t named = members->count;
@@ -378,7 +379,7 @@ static void add_known(const struct event_record *record, struct members *members
     }
 }
 
-/* ---- order ---------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static int order_of(const struct ecs_map_member *a, const struct ecs_map_member *b)
 {

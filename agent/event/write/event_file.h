@@ -13,7 +13,7 @@ struct event_file {
     bool is_edited;   /* rules cut or hashed it: it has no meaningful parts */
 };
 
-/* ---- for formats ------------------------------------------------------------------------------- */
+/* ---- for formats ----------------------------------------------------------------------------- */
 
 /* Put `,"file":{…}` of the native event, at most event_file_room() bytes. Nothing for NULL. */
 uint8_t *event_file_put(uint8_t *p, const struct event_file *file);
@@ -28,7 +28,7 @@ static inline size_t event_file_room(const struct event_file *file)
 void event_file_ecs(
     struct event_value_context *context, const struct event_file *file, struct buf *out);
 
-/* ---- for paths --------------------------------------------------------------------------------- */
+/* ---- for paths ------------------------------------------------------------------------------- */
 
 /* The value of `file` or file.path. */
 struct event_value event_file_value(const struct event_path *path, const struct event_file *file);

@@ -196,7 +196,7 @@ static void render_head(struct event_writer *writer, const struct event *event, 
     buf_add_byte(out, '}');
 }
 
-/* ---- heads that are kept ------------------------------------------------------------------------ */
+/* ---- heads that are kept --------------------------------------------------------------------- */
 
 static size_t bytes_of(const struct event_head *head)
 {
@@ -226,7 +226,8 @@ void event_head_clear(struct event_writer *writer)
     }
 }
 
-/* Nothing else tells what such an event is called, as do names that come with each event of a log. */
+/* Nothing else tells what such an event is called, as do names that come
+ * with each event of a log. */
 static bool is_known_by_record(const struct event_record *record)
 {
     return record->kind != RECORD_OPAQUE && !(record->present & RECORD_OF_LOG);
@@ -243,7 +244,8 @@ static const struct event_schema *schema_of(const struct event *event)
     return event->schema ? event->schema : &no_schema;
 }
 
-/* Grow the table so that the serial of ${schema} has a slot and it is at most half full. False: out of memory. */
+/* Grow the table so that the serial of ${schema} has a slot and it is at most half full.
+ * False: out of memory. */
 static bool make_table(struct event_writer *writer, const struct event_schema *schema)
 {
     uint32_t serial = schema == &no_schema ? 0 : schema->serial;
@@ -320,7 +322,7 @@ static struct event_head *make_place(struct event_writer *writer, const struct e
     return first;
 }
 
-/* ---- rendering ---------------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------- */
 
 /* False: the buffer is too small, or there is no memory. */
 static bool render_head_of(

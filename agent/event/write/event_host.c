@@ -87,7 +87,7 @@ void event_host_ecs(const struct trace_info *trace, struct buf *out)
     buf_add_byte(out, '}');
 }
 
-/* ---- for paths --------------------------------------------------------------------------------- */
+/* ---- for paths ------------------------------------------------------------------------------- */
 
 struct event_value event_host_value(const struct event_path *path, const struct event *event)
 {

@@ -4,7 +4,7 @@
 #include "event/write/event_edits.h"
 #include "event/write/event_path_own.h"
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 struct row {
     const char *path;
@@ -92,7 +92,7 @@ size_t event_path_scan(struct span text)
     return at;
 }
 
-/* ---- compiling --------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static bool fail_unknown(struct span text, struct error *err)
 {
@@ -358,7 +358,7 @@ bool event_path_names(const struct event_path *path, struct event_path *ret_name
     return true;
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool event_path_context_init(
     struct event_path_context *context, const struct codepage *ansi, struct error *err)

@@ -90,8 +90,8 @@ void event_path_context_fini(struct event_path_context *context);
 struct event_value event_path_get(
     const struct event_path *path, const struct event *event, struct event_path_context *context);
 
-/* True if the value, if there is one, is an unsigned number that the record alone gives: a process, a
- * thread, a processor, or one of the descriptor. */
+/* True if the value, if there is one, is an unsigned number that the record alone gives: a process,
+ * a thread, a processor, or one of the descriptor. */
 bool event_path_is_number(const struct event_path *path);
 
 /* The value at such a path, as event_path_get gives it. False: no value; *ret_number is undefined.

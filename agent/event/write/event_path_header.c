@@ -24,7 +24,7 @@ static bool is_class(const struct event_record *record)
     return record->kind == RECORD_CLASSIC || record->kind == RECORD_KERNEL;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 bool event_path_is_number(const struct event_path *path)
 {
@@ -166,7 +166,7 @@ static struct event_value provider_kind(const struct event *event)
     return event_value_utf8(span_text(event_kind_name(event)));
 }
 
-/* ---- process, etw, activity ids ---------------------------------------------------------------- */
+/* ---- process, etw, activity ids -------------------------------------------------------------- */
 
 static struct event_value trace_text(const struct trace_info *trace, struct span text)
 {
@@ -209,7 +209,7 @@ static struct event_value related_activity(const struct event_record *record)
     return event_path_guid_if(is_there, is_there ? item->data.data : NULL);
 }
 
-/* ---- message ----------------------------------------------------------------------------------- */
+/* ---- message --------------------------------------------------------------------------------- */
 
 static struct event_value message(const struct event *event, struct event_path_context *context)
 {
@@ -233,7 +233,7 @@ static struct event_value message(const struct event *event, struct event_path_c
     return (struct event_value){.type = EVENT_VALUE_TEXT, .bytes = buf_span(text)};
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static struct event_value wpp_member(enum event_path_field field, const struct event_record *record)
 {

@@ -22,7 +22,7 @@ static const struct extended_item *stack_key(const struct event_record *record)
     return NULL;
 }
 
-/* ---- keywords: a callback inside of callbacks -------------------------------------------------- */
+/* ---- keywords: a callback inside of callbacks ------------------------------------------------ */
 
 struct keywords {
     const struct event_path_sink *sink;
@@ -61,7 +61,7 @@ static bool each_keyword(const struct event *event, const struct event_path_sink
     return !keywords.refused;
 }
 
-/* ---- numbers side by side ------------------------------------------------------------------------ */
+/* ---- numbers side by side -------------------------------------------------------------------- */
 
 static bool each_number(
     struct span bytes, size_t width, bool hex, const struct event_path_sink *sink)

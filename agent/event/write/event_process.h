@@ -13,7 +13,8 @@ struct event_process {
      * it. */
     uint64_t serial;
     uint64_t start_key; /* PsGetProcessStartKey: boot id << 48 | sequence number */
-    /* Where caches look for it first: processes that run beside each other have different places. */
+    /* Where caches look for it first: processes that run beside each
+     * other have different places. */
     uint32_t place;
     uint32_t pid;
     struct span name; /* of the image: notepad.exe */
@@ -38,14 +39,14 @@ struct event_process {
 
 /* Looks up processes other than the event's, on the thread that writes it. */
 struct event_processes {
-    /* Process ${pid} at the time of ${record}, on the machine of its trace. NULL: unknown. Valid until
-     * the next call. */
+    /* Process ${pid} at the time of ${record}, on the machine of its trace. NULL: unknown.
+     * Valid until the next call. */
     const struct event_process *(*find)(
         void *self, const struct event_record *record, uint32_t pid);
     void *self;
 };
 
-/* ---- for formats ------------------------------------------------------------------------------- */
+/* ---- for formats ----------------------------------------------------------------------------- */
 
 struct event_writer;
 
@@ -69,7 +70,7 @@ event_process_fn event_process_ecs_user;
 uint64_t event_process_start_key(
     const struct event_record *record, const struct event_process *process);
 
-/* ---- for paths --------------------------------------------------------------------------------- */
+/* ---- for paths ------------------------------------------------------------------------------- */
 
 /* The value of ${path}, one from process.start_key to process.start. */
 struct event_value event_process_value(const struct event_path *path, const struct event *event);

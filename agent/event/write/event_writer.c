@@ -110,7 +110,7 @@ size_t event_writer_given_bytes(const struct event_writer *writer)
     return writer ? writer->given_bytes : 0;
 }
 
-/* ---- time ------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 uint8_t *event_put_time(struct event_writer *writer, uint8_t *p, uint64_t filetime)
 {
@@ -239,7 +239,7 @@ void event_writer_add_tail(struct event_writer *writer, struct buf *out)
     }
 }
 
-/* ---- what a schema and a header say together -------------------------------------------------- */
+/* ---- what a schema and a header say together ------------------------------------------------- */
 
 /* {9e814aad-3204-11d2-9a82-006008a86939}, the control GUID of the NT Kernel Logger. */
 const struct guid event_system_trace = {{0xad, 0x4a, 0x81, 0x9e, 0x04, 0x32, 0xd2, 0x11, 0x9a, 0x82,
@@ -349,7 +349,7 @@ void event_add_time(
     }
 }
 
-/* ---- tail ---------------------------------------------------------------------------------------- */
+/* ---- tail ------------------------------------------------------------------------------------ */
 
 static void add_member(struct buf *out, const char *name, struct span value, char *separator)
 {

@@ -8,7 +8,8 @@
  * does not change `%`, letters and digits.
  */
 
-/* A struct, also one that a rule has replaced: its members follow it still, but are not to be shown. */
+/* A struct, also one that a rule has replaced: its members follow it still,
+ * but are not to be shown. */
 static bool is_struct(const struct field *field)
 {
     return field->shape == FIELD_GROUP ||
@@ -16,8 +17,8 @@ static bool is_struct(const struct field *field)
                !field->schema->is_array);
 }
 
-/* Index of the ${number}-th (from 1) value, where a struct counts as its members; of one that a rule has replaced, the
- * struct's index. UINT32_MAX: there are fewer. */
+/* Index of the ${number}-th (from 1) value, where a struct counts as its members; of one that a
+ * rule has replaced, the struct's index. UINT32_MAX: there are fewer. */
 static uint32_t leaf_field(const struct event *event, unsigned number)
 {
     uint32_t replaced = 0;

@@ -39,7 +39,8 @@ static bool is_same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* The open gap of this stage, reason and provider, or a free place for it; where neither is, the last one. */
+/* The open gap of this stage, reason and provider, or a free place for it;
+ * where neither is, the last one. */
 static struct open_gap *place_for(struct gap_list *list, const struct gap *gap)
 {
     struct open_gap *place = &list->gaps[GAP_LIST_MAX - 1];

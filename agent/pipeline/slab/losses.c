@@ -10,11 +10,12 @@
 
 /*
  * A gap that an output loses is counted with the agent's own events and opens no gap, so an output
- * that refuses gaps causes no further ones. One that refuses events in every batch causes one gap per
- * gap_age.
+ * that refuses gaps causes no further ones. One that refuses events in every batch causes one gap
+ * per gap_age.
  *
- * The mutex guards the open gaps and is held while one is handed to the queue: lock order is losses,
- * then queue. The thread that ships sleeps until `due_ns`, which the thread that brings it forward signals.
+ * The mutex guards the open gaps and is held while one is handed to the queue: lock order is
+ * losses, then queue. The thread that ships sleeps until `due_ns`, which the thread that brings it
+ * forward signals.
  */
 enum {
     NO_MEMORY_WAIT_MS = 50,
@@ -281,7 +282,8 @@ static bool ship(struct losses *losses, size_t index)
     return true;
 }
 
-/* Ship what is open and due at ${now}; UINT64_MAX: all of it. False: there is no memory for some. */
+/* Ship what is open and due at ${now}; UINT64_MAX: all of it.
+ * False: there is no memory for some. */
 static bool ship_due(struct losses *losses, uint64_t now)
 {
     bool all = now == UINT64_MAX;
@@ -356,7 +358,7 @@ void losses_close(struct losses *losses)
     plat_mutex_unlock(&losses->mutex);
 }
 
-/* ---- by their names ------------------------------------------------------------------------------ */
+/* ---- by their names -------------------------------------------------------------------------- */
 
 /* The key of loss ${index} in the store. */
 static struct catalogue_gap key_of(const struct losses *losses, size_t index)
@@ -459,7 +461,7 @@ void losses_add_stranger(struct losses *losses, struct span output, enum output_
     plat_mutex_unlock(&losses->mutex);
 }
 
-/* ---- from one run to the next in this process ---------------------------------------------------- */
+/* ---- from one run to the next in this process ------------------------------------------------ */
 
 struct loss_left {
     char words[5][STORE_NAME_MAX + 1];
@@ -546,7 +548,7 @@ void losses_left_fini(struct losses_left *left)
     *left = (struct losses_left){.items = NULL};
 }
 
-/* ---- over restarts, in a store ------------------------------------------------------------------ */
+/* ---- over restarts, in a store --------------------------------------------------------------- */
 
 bool losses_load(struct losses *losses, struct store *store, struct error *err)
 {

@@ -15,7 +15,8 @@ struct losses;
 struct losses_settings {
     size_t session_count;
     const char *const *sessions; /* names; borrowed, as the list */
-    /* By session: undelivered events are read again after a restart, so they are not lost. Copied. */
+    /* By session: undelivered events are read again after a restart,
+     * so they are not lost. Copied. */
     const bool *comes_again;
     bool ends_with_us; /* but no agent follows this one, unless losses_expect_successor says so */
     const char *const *outputs; /* names; the list is copied, they are borrowed */
@@ -44,13 +45,15 @@ bool losses_comes_again(const struct losses *losses, size_t session);
 /* Another agent follows this one, and knows where it was. Any thread. */
 void losses_expect_successor(struct losses *losses);
 
-/* Losses of one run in this process for those of the next. Zeroed is empty. One thread at a time. */
+/* Losses of one run in this process for those of the next. Zeroed is empty.
+ * One thread at a time. */
 struct losses_left {
     struct loss_left **items;
     size_t count;
 };
 
-/* Nothing is shipped from here on but by losses_close: outputs are about to end, and may take no gap any more. */
+/* Nothing is shipped from here on but by losses_close: outputs are about to end,
+ * and may take no gap any more. */
 void losses_hold(struct losses *losses);
 bool losses_are_held(const struct losses *losses);
 
@@ -66,8 +69,8 @@ void losses_left_fini(struct losses_left *left);
 /* Before the ledger knows of it, so that what is settled there has been added here. */
 void losses_add(struct losses *losses, const struct loss *loss);
 
-/* As losses_add, for ${count} records of ${batch}, which is none of the agent's own, from ${first} on: each
- * is lost to the session that it is of. */
+/* As losses_add, for ${count} records of ${batch}, which is none of the agent's own, from ${first}
+ * on: each is lost to the session that it is of. */
 void losses_add_records(struct losses *losses, const struct batch *batch, size_t first,
     size_t count, size_t output, enum output_drop reason);
 
@@ -80,8 +83,8 @@ void losses_add_stranger(struct losses *losses, struct span output, enum output_
  * the outputs and gap_age has passed. */
 void losses_ship(struct losses *losses);
 
-/* A thread that does so whenever one gets due. False with ${err} set: there is none. losses_stop waits for
- * its end; fine where there is none. */
+/* A thread that does so whenever one gets due. False with ${err} set: there is none.
+ * losses_stop waits for its end; fine where there is none. */
 bool losses_start(struct losses *losses, struct error *err);
 void losses_stop(struct losses *losses);
 

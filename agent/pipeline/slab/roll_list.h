@@ -57,8 +57,8 @@ bool roll_list_count(struct roll_list *list, const struct roll_key *key, uint64_
 /* Is there room for one key more? */
 bool roll_list_has_room(struct roll_list *list);
 
-/* The event ${sequence}, which was just written to `texts` as its last record, is the first of ${key},
- * of which there is none; there is room. */
+/* The event ${sequence}, which was just written to `texts` as its last record, is the first of
+ * ${key}, of which there is none; there is room. */
 void roll_list_add(
     struct roll_list *list, const struct roll_key *key, uint64_t sequence, uint64_t time);
 

@@ -4,8 +4,8 @@
 
 enum { BUCKETS = 1024, NS_PER_TICK = 100 };
 
-/* Windows stand in a list in the order of their first events, so the first one's is the first of all; and
- * in chains by their keys. */
+/* Windows stand in a list in the order of their first events, so the first one's is the first of
+ * all; and in chains by their keys. */
 struct window {
     struct rollup_record record; /* first, as it is handed out */
     uint64_t opened_ns;
@@ -68,7 +68,7 @@ static struct window **bucket_of(struct rollup *rollup, const struct roll_key *k
     return &rollup->buckets[roll_key_hash(key) % BUCKETS];
 }
 
-/* ---- when windows are over ---------------------------------------------------------------------------- */
+/* ---- when windows are over ------------------------------------------------------------------- */
 
 static uint64_t end_of(const struct window *window)
 {
@@ -100,7 +100,7 @@ uint64_t rollup_hold(const struct rollup *rollup)
     return rollup->first ? rollup->first->record.roll.sequence : UINT64_MAX;
 }
 
-/* ---- in and out ------------------------------------------------------------------------------------------ */
+/* ---- in and out ------------------------------------------------------------------------------ */
 
 static struct window *make_window(
     const struct rollup *rollup, const struct roll_list *list, size_t index)

@@ -17,7 +17,8 @@ struct rolled {
     uint64_t absorbed; /* the part of them that has no record of its own any more */
 };
 
-/* Take what piece ${piece} of ${slab}, of stream ${stream}, has; what finds no room is noted in its list. */
+/* Take what piece ${piece} of ${slab}, of stream ${stream}, has;
+ * what finds no room is noted in its list. */
 struct rolled rollups_take_slab(struct rollups *rollups, struct slab *slab, size_t piece,
     size_t stream, bool replayable, uint64_t now_ns);
 

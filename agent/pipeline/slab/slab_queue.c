@@ -11,10 +11,11 @@
  * `head` … `tail` are slabs; pop takes the first one. Tickets are given at the push, so the list is
  * in their order and the sealer sees every ticket exactly once.
  *
- * Metadata has a list of its own. A slab of metadata bears the ticket of the first slab of records after it, and takes
- * none itself. Each worker has a pointer to its next slab of metadata, and takes it before a slab of records with the
- * same or a higher ticket. The last worker that learns it frees it. Metadata counts as bytes of the queue, so a source
- * cannot run ahead of a slow worker.
+ * Metadata has a list of its own. A slab of metadata bears the ticket of the first slab of records
+ * after it, and takes none itself. Each worker has a pointer to its next slab of metadata, and
+ * takes it before a slab of records with the same or a higher ticket. The last worker that learns
+ * it frees it. Metadata counts as bytes of the queue, so a source cannot run ahead of a slow
+ * worker.
  *
  * `bytes` and `cancelled` are written under the mutex and read without it, too.
  */
@@ -55,7 +56,8 @@ struct slab_queue *slab_queue_create(size_t max_bytes, size_t worker_count, stru
     return queue;
 }
 
-/* The first slab of metadata that some worker has not learned: those of all workers end in one list. */
+/* The first slab of metadata that some worker has not learned:
+ * those of all workers end in one list. */
 static struct slab *oldest_metadata(const struct slab_queue *queue)
 {
     struct slab *oldest = NULL;
@@ -89,7 +91,7 @@ void slab_queue_destroy(struct slab_queue *queue)
     }
 }
 
-/* ---- in --------------------------------------------------------------------------------------- */
+/* ---- in -------------------------------------------------------------------------------------- */
 
 static void add_bytes(struct slab_queue *queue, const struct slab *slab)
 {
@@ -203,7 +205,7 @@ bool slab_queue_is_half_empty(const struct slab_queue *queue)
     return slab_queue_bytes(queue) <= queue->max_bytes / 2;
 }
 
-/* ---- out -------------------------------------------------------------------------------------- */
+/* ---- out ------------------------------------------------------------------------------------- */
 
 static struct slab *pop_metadata(struct slab_queue *queue, size_t worker)
 {
@@ -259,7 +261,7 @@ void slab_queue_learned(struct slab_queue *queue, struct slab *metadata)
     }
 }
 
-/* ---- end -------------------------------------------------------------------------------------- */
+/* ---- end ------------------------------------------------------------------------------------- */
 
 void slab_queue_close(struct slab_queue *queue)
 {

@@ -26,8 +26,8 @@ void slab_queue_destroy(struct slab_queue *queue); /* NULL is fine; what is in i
  * (UINT64_MAX: for ever). One slab always has room in an empty queue. */
 enum slab_push slab_queue_push(struct slab_queue *queue, struct slab *slab, uint64_t deadline_ns);
 
-/* As slab_queue_push, without waiting, and beyond the bound and after cancel: for small slabs whose memory is
- * reserved. */
+/* As slab_queue_push, without waiting, and beyond the bound and after cancel: for small slabs whose
+ * memory is reserved. */
 enum slab_push slab_queue_push_now(struct slab_queue *queue, struct slab *slab);
 
 /* Is it at most half full? Cheap: no lock. */

@@ -14,7 +14,7 @@
  */
 enum { NO_MEMORY_WAIT_MS = 50, MAX_ROUTE_BYTES = 64 * 1024 };
 
-/* ---- pieces ----------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* Reserve room for the output, estimated from the last slab, and twice that if the piece becomes a
  * batch to which the next one is appended. Without memory this is not an error. */
@@ -68,7 +68,7 @@ static size_t pieces_size(const struct slab *slab)
     return size;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Either an event, or what the agent says itself. */
 struct item {
@@ -172,7 +172,7 @@ static bool write_record(
     return true;
 }
 
-/* ---- rolling up ------------------------------------------------------------------------------- */
+/* ---- rolling up ------------------------------------------------------------------------------ */
 
 /* Count the event for a stream instead of writing it, if a rule says so and there is room. */
 static bool roll_up(struct decode_worker *worker, const struct item *item, size_t index)
@@ -206,10 +206,10 @@ static bool roll_up(struct decode_worker *worker, const struct item *item, size_
     return true;
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
-/* The event as one stream gets it: with what that stream's rules do to it, and what they are in doubt of.
- * ${unsure}: doubt of rules that edit it for all. */
+/* The event as one stream gets it: with what that stream's rules do to it, and what they are in
+ * doubt of. ${unsure}: doubt of rules that edit it for all. */
 static void make_own(struct decode_worker *worker, struct context *context, struct gate_view *view,
     const struct event *event, const struct event *edited, struct span unsure,
     struct event *ret_own)
@@ -320,7 +320,8 @@ static bool work_on_event(
     return true;
 }
 
-/* Have the processes of the next two events fetched from memory, ${cursor} being behind the event at hand. */
+/* Have the processes of the next two events fetched from memory,
+ * ${cursor} being behind the event at hand. */
 static void expect_processes(
     const struct process_reader *processes, const struct slab *slab, size_t cursor)
 {
@@ -376,7 +377,7 @@ static bool work_on_own(struct decode_worker *worker, struct slab *slab)
     return true;
 }
 
-/* ---- definitions ------------------------------------------------------------------------------ */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 /* Count and tell what the cache of ${slab}'s session could not keep of what events carry. */
 static void tell_definitions(struct decode_worker *worker, struct slab *slab)
@@ -469,7 +470,7 @@ static void run(void *self)
     }
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static bool make_context(struct decode_worker *worker, size_t index, struct error *err)
 {

@@ -43,8 +43,8 @@ struct worker_session {
     struct process_table *processes; /* the process of an event; NULL: not added */
     const struct gate *gates;        /* lists of rules that every event must pass */
     size_t gate_count;
-    /* Is an event wanted at all (the session's providers)? As far as its record and definition tell, which is all that
-     * ${event} has; and once it is decoded. Any worker. NULL: all are. */
+    /* Is an event wanted at all (the session's providers)? As far as its record and definition
+     * tell, which is all that ${event} has; and once it is decoded. Any worker. NULL: all are. */
     bool (*wants)(const void *self, const struct event *event);
     bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
     /* Apply what the rules of these do to an event that is wanted. Any worker. NULL: nothing. */
@@ -73,18 +73,18 @@ struct decode_worker_settings {
     struct span tail;                   /* event_writer_settings.tail */
     const struct event_agent *agent;    /* the same as values; for filters and routes, too */
 
-    /* More definitions that events of session ${session} carry could not be kept: ${losses} are all so
-     * far. On the worker's thread, once a slab at most. NULL: none. */
+    /* More definitions that events of session ${session} carry could not be kept: ${losses} are all
+     * so far. On the worker's thread, once a slab at most. NULL: none. */
     void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
-    /* The records of ${provider}, of an event log, have no message, as nothing has one for them. Once for each provider of a
-     * session and worker. On the worker's thread. NULL: none. */
+    /* The records of ${provider}, of an event log, have no message, as nothing has one for them.
+     * Once for each provider of a session and worker. On the worker's thread. NULL: none. */
     void (*silent)(void *self, size_t session, struct span provider);
     void *definitions_self;
 
     struct tap_hub *taps; /* open taps; NULL: none */
 
-    /* Sees every event that a stream wants, after it was written; event NULL: none. When it has seen enough of a session,
-     * the worker leaves out the rest, as filtered. */
+    /* Sees every event that a stream wants, after it was written; event NULL: none. When it has
+     * seen enough of a session, the worker leaves out the rest, as filtered. */
     struct event_observer observer;
 };
 

@@ -69,7 +69,8 @@ static enum filter_verdict ask_stream(
     return verdict;
 }
 
-/* Which events the session's providers are to send: by their definition, then by rules of their own. */
+/* Which events the session's providers are to send: by their definition,
+ * then by rules of their own. */
 static enum filter_verdict ask_selection(
     const struct worker_session *session, struct filter_scratch *scratch, const struct stage *stage)
 {

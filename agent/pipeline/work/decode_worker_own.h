@@ -64,7 +64,7 @@ static inline const struct event_file *decode_worker_file(
     return context->processes ? process_reader_file(context->processes, record) : NULL;
 }
 
-/* ---- decode_worker_gates.c --------------------------------------------------------------------- */
+/* ---- decode_worker_gates.c ------------------------------------------------------------------- */
 
 bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct error *err);
 void decode_worker_gates_fini(struct decode_worker *worker, size_t index);
@@ -77,10 +77,10 @@ bool decode_worker_gates_decode(
 /* Add the counts since the last slab to the shared counts. */
 void decode_worker_gates_flush(struct decode_worker *worker, const struct slab *slab);
 
-/* ---- decode_worker_tap.c ----------------------------------------------------------------------- */
+/* ---- decode_worker_tap.c --------------------------------------------------------------------- */
 
-/* Show an event that some stream wants to the taps of its session; show one that was just written as the last
- * record of piece ${index} to the taps of that stream. */
+/* Show an event that some stream wants to the taps of its session; show one that was just written
+ * as the last record of piece ${index} to the taps of that stream. */
 void decode_worker_tap_session(
     struct decode_worker *worker, const struct slab *slab, const struct event *event);
 void decode_worker_tap_stream(

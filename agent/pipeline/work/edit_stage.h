@@ -24,8 +24,8 @@ bool edit_stage_is_needed(const struct worker_session *session, const struct gat
 const struct event *edit_stage_begin(struct edit_stage *stage, const struct worker_session *session,
     struct gate_view *gates, struct filter_scratch *scratch, const struct event *event);
 
-/* The event as the stream of ${view} has it, which accepted it; ${edited} is the result of edit_stage_begin. Valid
- * until the next one. */
+/* The event as the stream of ${view} has it, which accepted it; ${edited} is the result of
+ * edit_stage_begin. Valid until the next one. */
 const struct event *edit_stage_stream(struct edit_stage *stage, struct gate_view *view,
     struct filter_scratch *scratch, const struct event *event, const struct event *edited);
 

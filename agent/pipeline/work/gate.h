@@ -9,8 +9,8 @@
 #include "schema/cache/schema_cache.h"
 
 /*
- * One list of filter rules at work: of the agent, a session or an output. Shared by all workers; each has
- * counters of its own and adds them to the total now and then.
+ * One list of filter rules at work: of the agent, a session or an output. Shared by all workers;
+ * each has counters of its own and adds them to the total now and then.
  */
 struct gate {
     const struct filter *filter;
@@ -64,15 +64,15 @@ enum filter_verdict gate_ask_all(struct gate_view *views, size_t count,
 uint16_t gate_fields(const struct gate_view *views, size_t count, struct filter_scratch *scratch,
     const struct event *event);
 
-/* All that comes before a limit keeps the event: take a token, once for an event. False: there is none,
- * and the verdict is DROP. */
+/* All that comes before a limit keeps the event: take a token, once for an event. False: there is
+ * none, and the verdict is DROP. */
 bool gate_charge(struct gate_view *view, size_t session, const struct event_record *record);
 
 /* Apply what the gate's rules that edit do to ${event}, which is decoded, as it came, and kept. */
 void gate_edit(struct gate_view *view, struct filter_scratch *scratch, const struct event *event,
     struct event_editor *editor);
-/* Is the event, of FILETIME ${time}, that ${session} (${count} views) and ${stream} keep, to be counted with
- * others instead of written? By the first of their rules that rolls it up. */
+/* Is the event, of FILETIME ${time}, that ${session} (${count} views) and ${stream} keep, to be
+ * counted with others instead of written? By the first of their rules that rolls it up. */
 bool gate_rolls(const struct gate_view *session, size_t count, const struct gate_view *stream,
     uint64_t time, struct roll_key *ret_key);
 

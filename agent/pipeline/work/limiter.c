@@ -5,12 +5,12 @@
 #include "platform/plat_thread.h"
 
 /*
- * A bucket counts in parts of a token, so that no rate is rounded: each 100 ns bring `events` parts, an
- * event costs `period` of them. FILTER_MAX_BURST days of them fit into 64 bits.
+ * A bucket counts in parts of a token, so that no rate is rounded: each 100 ns bring `events`
+ * parts, an event costs `period` of them. FILTER_MAX_BURST days of them fit into 64 bits.
  *
- * Buckets stand in sets. One that is full is as good as none, so it makes room, and so does one that
- * was asked last before the clock was set back; a set without such a bucket takes no further key.
- * Untouched sets cost address space alone.
+ * Buckets stand in sets. One that is full is as good as none, so it makes room, and so does one
+ * that was asked last before the clock was set back; a set without such a bucket takes no further
+ * key. Untouched sets cost address space alone.
  */
 enum { STRIPES = 16, SETS = 256, WAYS = 16 };
 
@@ -41,7 +41,7 @@ struct limiter {
     struct table tables[];
 };
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static bool has_fields(const struct filter *filter)
 {
@@ -97,7 +97,7 @@ void limiter_destroy(struct limiter *limiter)
     free(limiter);
 }
 
-/* ---- buckets ----------------------------------------------------------------------------------- */
+/* ---- buckets --------------------------------------------------------------------------------- */
 
 /* Tokens of the bucket at ${time}, which is not before its own time. */
 static uint64_t parts_at(

@@ -6,8 +6,8 @@
 
 /*
  * The providers of the configuration have their places from the beginning. With a limit for all
- * others these get one when they first come, as far as there are any; all further ones share one more, so that
- * a process does not get more by using many GUIDs.
+ * others these get one when they first come, as far as there are any; all further ones share one
+ * more, so that a process does not get more by using many GUIDs.
  */
 enum { MAX_OTHERS = 512 };
 
@@ -46,7 +46,7 @@ const char *provider_budget_reason(enum provider_cut cut)
     return reasons[cut];
 }
 
-/* ---- places ------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static bool has_limit(const struct provider_limit *limit)
 {
@@ -153,10 +153,10 @@ static struct place *place_of(
     return place;
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
-/* Of the kernel, apart from rundowns: FileIo names files by type 0 and 36, Registry keys by 22, 24 and
- * 25 (MOF classes FileIo_Name, Registry_TypeGroup1), StackWalk its keys by 34 to 36, and all of
+/* Of the kernel, apart from rundowns: FileIo names files by type 0 and 36, Registry keys by 22, 24
+ * and 25 (MOF classes FileIo_Name, Registry_TypeGroup1), StackWalk its keys by 34 to 36, and all of
  * SystemConfig describes the machine. */
 static bool describes_in_kernel(const struct event_record *record)
 {
@@ -176,7 +176,8 @@ static bool describes_in_kernel(const struct event_record *record)
     }
 }
 
-/* Do events elsewhere need it to be read? Opcodes: WINEVENT_OPCODE_DC_START and _STOP, winmeta.h. */
+/* Do events elsewhere need it to be read? Opcodes:
+ * WINEVENT_OPCODE_DC_START and _STOP, winmeta.h. */
 static bool describes_others(const struct event_record *record)
 {
     enum { DC_START = 3, DC_STOP = 4 };

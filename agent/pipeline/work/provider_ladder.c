@@ -82,7 +82,7 @@ void provider_ladder_init(
         .window_ns = now_ns};
 }
 
-/* ---- up ---------------------------------------------------------------------------------------- */
+/* ---- up -------------------------------------------------------------------------------------- */
 
 /* The least step with so little left. */
 static unsigned step_for(const struct provider_ladder *ladder)
@@ -96,8 +96,9 @@ static unsigned step_for(const struct provider_ladder *ladder)
     return left <= 0 ? STEPS : (unsigned)(STEPS - left / part);
 }
 
-/* Every so manieth of any regular sequence of events: the fraction of a multiple of the golden ratio
- * meets no period, as a plain count would (Knuth, The Art of Computer Programming, volume 3, 6.4). */
+/* Every so manieth of any regular sequence of events: the fraction of a multiple of the golden
+ * ratio meets no period, as a plain count would (Knuth, The Art of Computer Programming, volume 3,
+ * 6.4). */
 static bool is_sampled(struct provider_ladder *ladder, uint64_t share)
 {
     static const uint64_t golden_ratio = UINT64_C(0x9e3779b97f4a7c15);
@@ -161,7 +162,7 @@ enum provider_cut provider_ladder_ask(
     return cut;
 }
 
-/* ---- down -------------------------------------------------------------------------------------- */
+/* ---- down ------------------------------------------------------------------------------------ */
 
 /* What the budget pays in the time of which ${per_second} times ${share} is used; in doubles, as
  * counts of a hostile window times a second do not fit a number. */

@@ -14,8 +14,9 @@
  *   provider  critical events and errors alone       (7)
  *
  * Critical events and errors are left out only where the bucket is empty, and so the budget holds
- * for all that is asked for: kept is at most what the time so far and one burst allow, and one event.
- * What is charged is kept in any case and the others pay for it, with a debt of one burst at most.
+ * for all that is asked for: kept is at most what the time so far and one burst allow, and one
+ * event. What is charged is kept in any case and the others pay for it, with a debt of one burst at
+ * most.
  *
  * The way back is one step at a time, and only when what the lower step would have kept for three
  * seconds is well within the budget; so a steady rate rests on one step.

@@ -18,7 +18,7 @@
  */
 static const uint64_t trim_every_ns = UINT64_C(10000000000);
 
-/* ---- where outputs continue after a restart ----------------------------------------------------- */
+/* ---- where outputs continue after a restart -------------------------------------------------- */
 
 static uint64_t resume_of(const struct sealer *sealer, uint32_t session, size_t output)
 {
@@ -44,7 +44,7 @@ static uint64_t next_cut(
     return cut;
 }
 
-/* ---- slabs ------------------------------------------------------------------------------------ */
+/* ---- slabs ----------------------------------------------------------------------------------- */
 
 /* Index after the last record from ${first} on that is numbered up to ${sequence}. */
 static size_t end_of(const struct piece *piece, size_t first, uint64_t sequence)
@@ -174,8 +174,8 @@ static const struct {
     [SPOOL_CANCELLED] = {SESSION_DROP_STOPPED, OUTPUT_DROP_STOPPED},
 };
 
-/* There is no room: the slab's events are lost to the agent. Where it stops, so that some of them may
- * come again, the session has a hole. */
+/* There is no room: the slab's events are lost to the agent. Where it stops, so that some of them
+ * may come again, the session has a hole. */
 static void drop_slab(struct sealer *sealer, struct slab *slab, enum spool_room why)
 {
     struct session_counts *counts = &slab->counts;
@@ -321,8 +321,8 @@ static uint64_t seal_old(struct sealer *sealer, uint64_t now)
     return next;
 }
 
-/* Memory that is not used any more goes back to the system. Returns when there is more to do: as long
- * as any is kept. Lets go of the mutex. */
+/* Memory that is not used any more goes back to the system. Returns when there is more to do: as
+ * long as any is kept. Lets go of the mutex. */
 static uint64_t trim(struct sealer *sealer)
 {
     plat_mutex_unlock(&sealer->mutex);
@@ -371,7 +371,7 @@ void sealer_flush(struct sealer *sealer)
     plat_mutex_unlock(&sealer->mutex);
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct sealer *sealer_create(const struct sealer_settings *settings, struct error *err)
 {

@@ -57,8 +57,8 @@ void sealer_finish(struct sealer *sealer, struct slab *slab);
 
 /*
  * Take what a slab has become so far, up to its done_sequence: its pieces are empty then. For slabs
- * that become very large. Waits for its turn and for room. False: cancelled; the slab is to be given
- * to sealer_finish as it is.
+ * that become very large. Waits for its turn and for room. False: cancelled; the slab is to be
+ * given to sealer_finish as it is.
  */
 bool sealer_take(struct sealer *sealer, struct slab *slab);
 

@@ -35,14 +35,14 @@ struct sealer {
     struct plat_thread *clock;
 };
 
-/* ---- batches (sealer_batches.c) ------------------------------------------------------------------ */
+/* ---- batches (sealer_batches.c) -------------------------------------------------------------- */
 
 /* There is no memory. Nothing is given up for that: outputs are going to free some, and they never
  * need the mutex, which is held on to: half of a piece in a batch that is sealed would be lost. */
 void sealer_wait_for_memory(void);
 
-/* Something is due at ${due_ns}: wake the clock if it would look later. It is not woken for each of thousands of
- * batches a second. */
+/* Something is due at ${due_ns}: wake the clock if it would look later. It is not woken for each of
+ * thousands of batches a second. */
 void sealer_tell_clock(struct sealer *sealer, uint64_t due_ns);
 
 /* Hand the stream's open batch to the spool, if there is one. */
@@ -66,7 +66,7 @@ void sealer_move_records(
  * an open window. */
 void sealer_mark(struct sealer *sealer, size_t index, const struct batch_segment *segment);
 
-/* ---- windows of rollup rules (sealer_windows.c) --------------------------------------------------- */
+/* ---- windows of rollup rules (sealer_windows.c) ---------------------------------------------- */
 
 /* Ship the session's windows that are over: by event time ${time}, or by the clock. */
 void sealer_close_windows_of(

@@ -1,6 +1,7 @@
 #include "pipeline/work/sealer_own.h"
 
-/* A count that is over, after everything that it counts. ${sequence}: how far its session has come. */
+/* A count that is over, after everything that it counts.
+ * ${sequence}: how far its session has come. */
 static void add_rolled(struct sealer *sealer, size_t index, uint32_t session, uint64_t sequence,
     struct piece *record, const struct roll *roll)
 {

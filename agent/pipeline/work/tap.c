@@ -6,13 +6,13 @@
 #include "platform/plat_thread.h"
 
 /*
- * Locks: the hub's mutex guards its list and the counts of users, and is held for a moment per slab while a tap
- * is open; a tap's mutex guards its room, and is held while a text is copied. Scratches belong to one worker
- * and session
+ * Locks: the hub's mutex guards its list and the counts of users, and is held for a moment per slab
+ * while a tap is open; a tap's mutex guards its room, and is held while a text is copied.
+ * Scratches belong to one worker and session
  * each, and are made by that worker when it needs them.
  *
- * Workers read `tokens`, `looks` and `full` for every event, so these lie apart from what changes often: fetching a
- * number from another processor takes as long as decoding a small event.
+ * Workers read `tokens`, `looks` and `full` for every event, so these lie apart from what changes
+ * often: fetching a number from another processor takes as long as decoding a small event.
  */
 enum { CACHE_LINE_BYTES = 64 };
 
@@ -195,7 +195,7 @@ uint64_t tap_omitted(struct tap *tap)
     return atomic_exchange(&tap->omitted, 0);
 }
 
-/* ---- workers ------------------------------------------------------------------------------------ */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 void tap_acquire(struct tap_hub *hub, struct tap_view *ret_view)
 {

@@ -5,9 +5,9 @@
 #include "filter/filter.h"
 
 /*
- * Taps: copies of some of the events that pass, for a client that watches. Workers never wait for a tap: events
- * beyond the rate, or without room, are left out and counted. Without open taps, a slab costs one read of a
- * number.
+ * Taps: copies of some of the events that pass, for a client that watches. Workers never wait for a
+ * tap: events beyond the rate, or without room, are left out and counted. Without open taps, a slab
+ * costs one read of a number.
  *
  * A hub outlives the pipelines that use it; a tap belongs to one of them and ends with it.
  */
@@ -18,7 +18,8 @@ enum {
     TAP_MAX = 4,
     TAP_MAX_RATE = 10000,
     TAP_ROOM_BYTES = 128 * 1024,
-    /* So many events a second are asked whether the filter wants them: at high rates this costs more than all else. */
+    /* So many events a second are asked whether the filter wants them:
+     * at high rates this costs more than all else. */
     TAP_LOOKS = 20000,
 };
 
@@ -37,20 +38,20 @@ void tap_hub_destroy(struct tap_hub *hub); /* no tap is open any more. NULL is f
 /* The pipeline ends: its workers have ended, or do not use taps any more. */
 void tap_hub_end(struct tap_hub *hub); /* NULL is fine */
 
-/* ---- who looks on: one thread for each tap ----------------------------------------------------- */
+/* ---- who looks on: one thread for each tap --------------------------------------------------- */
 
 /* NULL with ${err} set: ERR_LIMIT, too many look on. */
 struct tap *tap_open(struct tap_hub *hub, const struct tap_settings *settings, struct error *err);
 void tap_close(struct tap *tap);
 
-/* Append what has come, whole lines, and let as much come as the rate allows in ${passed_ns}. False: the pipeline has
- * ended. */
+/* Append what has come, whole lines, and let as much come as the rate allows in ${passed_ns}.
+ * False: the pipeline has ended. */
 bool tap_take(struct tap *tap, uint64_t passed_ns, struct buf *out);
 
 /* Events that were left out since this was asked last. */
 uint64_t tap_omitted(struct tap *tap);
 
-/* ---- workers ------------------------------------------------------------------------------------ */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 /* The taps that are open, for one slab. */
 struct tap_view {
