@@ -14,8 +14,7 @@
  * per gap_age.
  *
  * The mutex guards the open gaps and is held while one is handed to the queue: lock order is
- * losses, then queue. The thread that ships sleeps until `due_ns`, which the thread that brings it
- * forward signals.
+ * losses, then queue. The thread that ships sleeps until `due_ns`; who sets that earlier, signals.
  */
 enum {
     NO_MEMORY_WAIT_MS = 50,
@@ -282,8 +281,7 @@ static bool ship(struct losses *losses, size_t index)
     return true;
 }
 
-/* Ship what is open and due at ${now}; UINT64_MAX: all of it.
- * False: there is no memory for some. */
+/* Ship what is due at ${now}; UINT64_MAX: all that is open. False: there is no memory for some. */
 static bool ship_due(struct losses *losses, uint64_t now)
 {
     bool all = now == UINT64_MAX;
