@@ -51,7 +51,7 @@ void config_use(struct config *config, const struct config_additions *additions)
     config->additions = additions;
 }
 
-/* ---- sources --------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 /* Read a file, reporting a failure at ${node} (NULL: the file itself). The caller frees. */
 static bool read_file(struct config_tree *tree, const yaml_node_t *node, const char *path,
@@ -89,9 +89,9 @@ static bool is_known(const struct config *config, const char *path)
     return false;
 }
 
-/* Read a file once, even if two patterns name it, or it names itself. Messages repeat lines of a file. A
- * user who checks a configuration with the rights of another account could read that account's files in
- * this way. So a file is read only if it has a name that configurations have. */
+/* Read a file once, even if two patterns name it, or it names itself. Messages repeat lines of a
+ * file. A user who checks a configuration with the rights of another account could read that
+ * account's files in this way. So a file is read only if it has a name that configurations have. */
 static bool include_file(void *self, const char *path)
 {
     struct includes *includes = self;
@@ -278,7 +278,7 @@ void *config_load(struct config *config, const char *path, const struct config_f
     return settings;
 }
 
-/* ---- places ---------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* The first of the sorted places that begins at ${start} or after it. */
 static size_t lower_bound(const struct config *config, const uint8_t *start)

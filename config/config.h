@@ -5,9 +5,9 @@
 #include "base/span.h"
 
 /*
- * Options as tables: one row per key has its type, default, limits, place in a C struct and help text. The
- * loader, the checks, the error messages, the schema and the reference read these rows. This layer knows no
- * session and no output: modules bring their rows.
+ * Options as tables: one row per key has its type, default, limits, place in a C struct and help
+ * text. The loader, the checks, the error messages, the schema and the reference read these rows.
+ * This layer knows no session and no output: modules bring their rows.
  */
 
 /* What a key holds, and the type of the struct member that it is bound to. */
@@ -100,10 +100,10 @@ struct config_variant {
 };
 
 /*
- * A list of mappings whose `type` key chooses the table for the other keys. Each element is a struct of
- * `size` bytes bound by `common`, which has a row `type` (CONFIG_STRING, required or with a default). The
- * loader also sets two members of it: the variant, and the settings (zeroed, `settings_size` bytes) that the
- * variant's own table was bound to.
+ * A list of mappings whose `type` key chooses the table for the other keys. Each element is a
+ * struct of `size` bytes bound by `common`, which has a row `type` (CONFIG_STRING, required or with
+ * a default). The loader also sets two members of it: the variant, and the settings (zeroed,
+ * `settings_size` bytes) that the variant's own table was bound to.
  */
 struct config_variants {
     const char *noun; /* "session", for messages */
@@ -146,8 +146,8 @@ struct config_variants {
 #define CONFIG_C_VARIANTS struct config_list
 
 /*
- * A loaded configuration. It owns every struct, string and list that was bound, and knows the place of each
- * in the file. One thread at a time; read-only once loaded.
+ * A loaded configuration. It owns every struct, string and list that was bound, and knows the place
+ * of each in the file. One thread at a time; read-only once loaded.
  */
 struct config;
 struct config_report;
@@ -192,21 +192,21 @@ struct config_additions {
     size_t policy_count;
 };
 
-/* Add a line for each pattern of the include key that matches no file, and for each secret that was given
- * on the command line. The configuration is valid all the same. */
+/* Add a line for each pattern of the include key that matches no file, and for each secret that was
+ * given on the command line. The configuration is valid all the same. */
 void config_report_remarks(const struct config *config, struct config_report *report);
 
 /* Before config_parse or config_load: read these, too. They outlive the loading. */
 void config_use(struct config *config, const struct config_additions *additions);
 
 /*
- * Bind the YAML ${text}, called ${name} in messages, to a new struct of ${size} bytes described by ${fields}.
- * All errors are added to ${report}. Returns the struct, owned by ${config}. It is complete only if the
- * report has no errors: the caller can add errors of its own before it looks. NULL if there is nothing to
- * bind (no YAML, a limit, no memory).
+ * Bind the YAML ${text}, called ${name} in messages, to a new struct of ${size} bytes described by
+ * ${fields}. All errors are added to ${report}. Returns the struct, owned by ${config}. It is
+ * complete only if the report has no errors: the caller can add errors of its own before it looks.
+ * NULL if there is nothing to bind (no YAML, a limit, no memory).
  *
- * A relative path is taken relative to the folder of the file that has it; paths of overrides stay as they
- * are.
+ * A relative path is taken relative to the folder of the file that has it; paths of overrides stay
+ * as they are.
  */
 void *config_parse(struct config *config, struct span text, const char *name,
     const struct config_field *fields, size_t size, struct config_report *report);
@@ -216,9 +216,9 @@ void *config_load(struct config *config, const char *path, const struct config_f
     size_t size, struct config_report *report);
 
 /*
- * Report that the ${size} bytes bound at ${member} (a member, an element, a list item or the settings of a
- * variant) are wrong, at their place in the file. If the value was not given, the place is the start of the
- * mapping around it. The text reads "what. what to do".
+ * Report that the ${size} bytes bound at ${member} (a member, an element, a list item or the
+ * settings of a variant) are wrong, at their place in the file. If the value was not given, the
+ * place is the start of the mapping around it. The text reads "what. what to do".
  */
 void config_error_at(const struct config *config, const void *member, size_t size,
     struct config_report *report, const char *format, ...) ETWSHIP_PRINTF(5, 6);
@@ -230,8 +230,8 @@ bool config_is_flawed(const struct config *config, const void *element);
 /* Did the file give a value, right or wrong, for the ${size} bytes at ${member}? */
 bool config_is_given(const struct config *config, const void *member, size_t size);
 
-/* Was there an error in the ${size} bytes at ${member}, or, if they were not given, in the mapping around
- * them? */
+/* Was there an error in the ${size} bytes at ${member}, or, if they were not given, in the mapping
+ * around them? */
 bool config_is_flawed_at(const struct config *config, const void *member, size_t size);
 
 /* Place of a value. Line 0: it is not in a file; `file` then names its source. */
@@ -240,12 +240,13 @@ struct config_position {
     uint32_t line;
     uint32_t column;
 
-    /* Text that its line has unchanged starts so many characters after `column`: 1 in quotes, else 0.
-     * CONFIG_NOT_AS_WRITTEN if the line does not have it unchanged: several lines, escapes, variables. */
+    /* Text that its line has unchanged starts so many characters after `column`:
+     * 1 in quotes, else 0. CONFIG_NOT_AS_WRITTEN if the line does not have it unchanged: several
+     * lines, escapes, variables. */
     uint32_t text_offset;
 
-    /* Number of characters that the bound text has and the file has not: the folder before a relative
-     * path. */
+    /* Number of characters that the bound text has and the file has not: the folder before a
+     * relative path. */
     uint32_t in_front;
 };
 
@@ -258,8 +259,8 @@ struct config_position config_position_of(
 /* Text of the file for the value at ${member}, if there are variables in it; else NULL. */
 const char *config_written(const struct config *config, const void *member, size_t size);
 
-/* Name of file ${index} of those that were read: the first one and what it includes; NULL: there are no
- * more. A text that was parsed counts as a file with its name. */
+/* Name of file ${index} of those that were read: the first one and what it includes; NULL: there
+ * are no more. A text that was parsed counts as a file with its name. */
 const char *config_file_name(const struct config *config, size_t index);
 
 /* Likewise of the files that secrets were read from. */
@@ -272,9 +273,9 @@ void *config_new(
     struct config *config, const struct config_field *fields, size_t size, struct error *err);
 
 /*
- * Set the option ${key} of ${settings} from text, with the checks of a file: one value for scalars, any
- * number for lists of strings. ${…} is not resolved. Structs, maps and lists of structs are not supported
- * (ERR_UNSUPPORTED).
+ * Set the option ${key} of ${settings} from text, with the checks of a file: one value for scalars,
+ * any number for lists of strings. ${…} is not resolved. Structs, maps and lists of structs are not
+ * supported (ERR_UNSUPPORTED).
  */
 bool config_set(struct config *config, const struct config_field *fields, void *settings,
     const char *key, const char *const *values, size_t count, struct error *err);

@@ -1,6 +1,7 @@
 /*
- * The walk over a YAML tree and its tables. A struct gets its defaults first, then the values of the file. A
- * wrong value costs one error and the walk continues, so that one run reports all errors.
+ * The walk over a YAML tree and its tables. A struct gets its defaults first, then the values of
+ * the file. A wrong value costs one error and the walk continues, so that one run reports all
+ * errors.
  */
 #include "config/config_bind.h"
 
@@ -56,7 +57,8 @@ static size_t row_count(const struct config_field *fields)
     return count;
 }
 
-/* Give each part its defaults. False, with an error reported, if a table is wrong or memory ends. */
+/* Give each part its defaults. False, with an error reported,
+ * if a table is wrong or memory ends. */
 static bool start_target(
     struct config_walk *walk, const yaml_node_t *node, const struct config_target *target)
 {

@@ -4,10 +4,10 @@
 #include "config/config.h"
 
 /*
- * How a module checks its settings beyond its rows (two keys that belong together, the parts of an address).
- * It reports all errors in one call, each at its value. No I/O. Settings may be incomplete if their rows had
- * errors: a required value may be NULL, a wrong value has its default. Errors of values that were not given
- * are not shown then.
+ * How a module checks its settings beyond its rows (two keys that belong together, the parts of an
+ * address). It reports all errors in one call, each at its value. No I/O. Settings may be
+ * incomplete if their rows had errors: a required value may be NULL, a wrong value has its default.
+ * Errors of values that were not given are not shown then.
  */
 struct config_check;
 typedef void config_check_fn(const void *settings, struct config_check *check);
@@ -27,12 +27,13 @@ void config_check_fault(struct config_check *check, const void *member, size_t s
 #define CONFIG_FAULT_IN(check, member, character, ...) \
     config_check_fault((check), (member), sizeof(*(member)), (character), __VA_ARGS__)
 
-/* For hosts: report an error of what ${config} has bound in this form, whatever other errors it has. */
+/* For hosts: report an error of what ${config} has bound in this form,
+ * whatever other errors it has. */
 void config_check_say(const struct config *config, const void *member, size_t size,
     size_t character, const char *what, struct config_report *report);
 
-/* For hosts: call ${ask} (may be NULL), and report the errors that it finds in ${settings}, bound by
- * ${config}. */
+/* For hosts: call ${ask} (may be NULL), and report the errors that it finds in ${settings}, bound
+ * by ${config}. */
 void config_check_report(const struct config *config, config_check_fn *ask, const void *settings,
     struct config_report *report);
 

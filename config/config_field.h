@@ -59,8 +59,8 @@ const struct config_field *config_field_find(const struct config_field *fields, 
 /* Bytes of the member that a row is bound to. */
 size_t config_field_size(const struct config_field *field);
 
-/* Check ${text} by the row and store it in ${member}, strings as copies owned by ${config}. For lists of
- * strings, ${member} is one item. */
+/* Check ${text} by the row and store it in ${member}, strings as copies owned by ${config}.
+ * For lists of strings, ${member} is one item. */
 bool config_field_set(struct config *config, const struct config_field *field, struct span text,
     void *member, struct error *err);
 

@@ -1,5 +1,5 @@
-/* Finds what the user meant, for texts that YAML splits or turns into something else, and for keys that no
- * table has. */
+/* Finds what the user meant, for texts that YAML splits or turns into something else, and for keys
+ * that no table has. */
 #include "config/config_hint.h"
 
 #include "config/config_text.h"
@@ -93,8 +93,8 @@ const char *config_hint_unknown(struct config_walk *walk, const yaml_node_t *map
     return meant;
 }
 
-/* YAML splits only what has no end of its own: a plain text, or a pair without braces, which starts where
- * its key does. */
+/* YAML splits only what has no end of its own: a plain text, or a pair without braces, which starts
+ * where its key does. */
 static bool may_be_cut(const struct config_walk *walk, const yaml_node_t *item)
 {
     if (item->type != YAML_MAPPING_NODE) {

@@ -17,13 +17,13 @@ struct config_target {
     const struct config_variants *variants; /* the list that the mapping belongs to; else NULL */
 };
 
-/* Report the key of ${pair}, which no table of ${target} has, if that is certain. Returns the key that was
- * probably meant, NULL if none is near. */
+/* Report the key of ${pair}, which no table of ${target} has, if that is certain. Returns the key
+ * that was probably meant, NULL if none is near. */
 const char *config_hint_unknown(struct config_walk *walk, const yaml_node_t *mapping,
     const yaml_node_pair_t *pair, struct span key, const struct config_target *target);
 
-/* A text in place of a mapping, item ${at} of ${sequence}: is it the rest of the previous item, which YAML
- * split at a comma? Then that is reported. */
+/* A text in place of a mapping, item ${at} of ${sequence}: is it the rest of the previous item,
+ * which YAML split at a comma? Then that is reported. */
 bool config_hint_rest(
     struct config_walk *walk, const yaml_node_t *sequence, size_t at, const yaml_node_t *item);
 

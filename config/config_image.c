@@ -2,7 +2,8 @@
 
 #include "config/config_field.h"
 
-/* Every value says its size, and every list its count, so no two bindings run into the same bytes. */
+/* Every value says its size, and every list its count,
+ * so no two bindings run into the same bytes. */
 struct image {
     struct buf *out;
     void (*read)(void *self, const char *path);

@@ -5,9 +5,10 @@
 #include "config/config.h"
 
 /*
- * Append the values of the keys of ${fields} in ${settings}, and nothing that the table does not know. Two
- * settings have the same bytes only if they were bound alike. Secrets are among them: this is for comparing,
- * not for showing. ${read}, which may be NULL, is called with each path that is_read.
+ * Append the values of the keys of ${fields} in ${settings}, and nothing that the table does not
+ * know. Two settings have the same bytes only if they were bound alike. Secrets are among them:
+ * this is for comparing, not for showing. ${read}, which may be NULL, is called with each path that
+ * is_read.
  */
 void config_image_write(const struct config_field *fields, const void *settings, struct buf *out,
     void (*read)(void *self, const char *path), void *self);

@@ -1,6 +1,7 @@
 /*
- * A setting of the command line replaces a node of the tree, or adds one, before anything is bound. So it
- * gets the checks of a file. The walk knows no tables; config_bind.c checks whether a key exists.
+ * A setting of the command line replaces a node of the tree, or adds one, before anything is bound.
+ * So it gets the checks of a file. The walk knows no tables; config_bind.c checks whether a key
+ * exists.
  */
 #include "config/config_override.h"
 
@@ -12,8 +13,8 @@
 
 enum { SHOWN_NAMES = 64, NAME_BYTES = 72 };
 
-/* The node to replace is a child: a mapping's value or a sequence's item, by number, because nodes move
- * when the tree grows. */
+/* The node to replace is a child: a mapping's value or a sequence's item, by number, because nodes
+ * move when the tree grows. */
 struct step {
     struct config_tree *tree;
     int file;
@@ -56,8 +57,8 @@ static struct span text_of(const struct step *step, const yaml_node_t *mapping, 
     return value && value->type == YAML_SCALAR_NODE ? config_yaml_text(value) : span_text("");
 }
 
-/* The item that the key continues with: the longest name counts, then the first item without a name that
- * has the type. Its number, SIZE_MAX if there is none. */
+/* The item that the key continues with: the longest name counts, then the first item without a name
+ * that has the type. Its number, SIZE_MAX if there is none. */
 static size_t find_named(const struct step *step, const yaml_node_t *sequence, size_t *ret_size)
 {
     size_t found = SIZE_MAX;

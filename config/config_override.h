@@ -3,8 +3,8 @@
 
 #include "config/config_tree.h"
 
-/* Apply "KEY=VALUE" (struct config_additions) to a tree whose root is a mapping. Errors are reported under
- * the name `${origin} KEY`. */
+/* Apply "KEY=VALUE" (struct config_additions) to a tree whose root is a mapping. Errors are
+ * reported under the name `${origin} KEY`. */
 void config_override_apply(struct config_tree *tree, const char *origin, const char *text);
 
 #endif

@@ -5,8 +5,8 @@
 #include "config/config.h"
 
 /*
- * Append Markdown tables of all keys of ${fields}, with types, defaults and limits: one for the root, and for
- * each list of variants one for the common keys and one for each variant.
+ * Append Markdown tables of all keys of ${fields}, with types, defaults and limits: one for the
+ * root, and for each list of variants one for the common keys and one for each variant.
  */
 void config_reference_write(const struct config_field *fields, struct buf *out);
 

@@ -6,9 +6,9 @@
 #include "base/error.h"
 
 /*
- * All errors of a configuration, found in one run: file after file in the order in which the files were named
- * first, each from its first line to its last. A line reads `FILE:LINE:COLUMN: error: what. what to do`.
- * Bounded: further errors are only counted.
+ * All errors of a configuration, found in one run: file after file in the order in which the files
+ * were named first, each from its first line to its last. A line reads
+ * `FILE:LINE:COLUMN: error: what. what to do`. Bounded: further errors are only counted.
  */
 enum {
     CONFIG_REPORT_MAX_LINES = 100,
@@ -56,8 +56,8 @@ void config_report_add(struct config_report *report, const char *file, uint32_t 
 /* Give ${file} its place in the order before it has an error. */
 void config_report_name(struct config_report *report, const char *file);
 
-/* As config_report_add, with an excerpt below: ${text}, and a ^ under its character ${offset}. No excerpt
- * if it is too long to read. */
+/* As config_report_add, with an excerpt below: ${text}, and a ^ under its character ${offset}.
+ * No excerpt if it is too long to read. */
 void config_report_add_excerpt(struct config_report *report, const char *file, uint32_t line,
     uint32_t column, const char *what, struct span text, size_t offset);
 

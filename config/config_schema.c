@@ -1,6 +1,6 @@
 /*
- * One walk over the tables. The common keys of a variant list are written once, under $defs, and each variant
- * refers to them: a variant is a closed object, because editors explain those best.
+ * One walk over the tables. The common keys of a variant list are written once, under $defs, and
+ * each variant refers to them: a variant is a closed object, because editors explain those best.
  */
 #include "config/config_schema.h"
 
@@ -74,7 +74,7 @@ static void literal(struct writer *w, const char *key, const char *json)
 static void write_value(struct writer *w, const struct config_field *field);
 static void write_object(struct writer *w, const struct config_field *fields);
 
-/* ---- scalars --------------------------------------------------------------------------------------- */
+/* ---- scalars --------------------------------------------------------------------------------- */
 
 /* Write a name that YAML reads as a number as a number, too. */
 static void write_names(struct writer *w, const char *const *names)
@@ -183,7 +183,7 @@ static void write_default(struct writer *w, const struct config_field *field)
     }
 }
 
-/* ---- lists and mappings ------------------------------------------------------------------------------ */
+/* ---- lists and mappings ---------------------------------------------------------------------- */
 
 static void write_limits(
     struct writer *w, const struct config_field *field, const char *low, const char *high)

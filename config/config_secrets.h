@@ -10,8 +10,9 @@ struct config_secret {
 };
 
 /*
- * Call ${each} with every secret that the keys of ${fields} have in ${settings}: secrets, the values of maps
- * that are not shown, and the queries of addresses. ${settings} may be incomplete, as after errors.
+ * Call ${each} with every secret that the keys of ${fields} have in ${settings}: secrets, the
+ * values of maps that are not shown, and the queries of addresses. ${settings} may be incomplete,
+ * as after errors.
  */
 void config_secrets_each(const struct config_field *fields, const void *settings,
     void (*each)(void *self, const struct config_secret *secret), void *self);

@@ -1,6 +1,6 @@
 /*
- * One walk, two ways to write. YAML is in block style except for lists of values; a list of mappings has the
- * first key of each after its dash.
+ * One walk, two ways to write. YAML is in block style except for lists of values; a list of
+ * mappings has the first key of each after its dash.
  */
 #include "config/config_show.h"
 
@@ -111,7 +111,7 @@ static void end_line(struct show *s)
     }
 }
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* The query of an address often contains a key. */
 static void put_one_text(struct show *s, const struct config_field *field, const char *text)
@@ -347,8 +347,8 @@ static void show_value(struct show *s, const struct config_field *field, const u
     }
 }
 
-/* Does a struct have something to show? Otherwise its key is left out, also if a required key of it is
- * missing: then it was not given. */
+/* Does a struct have something to show? Otherwise its key is left out, also if a required key of it
+ * is missing: then it was not given. */
 static bool has_any(const struct config_field *fields, const uint8_t *settings)
 {
     bool any = false;

@@ -9,8 +9,8 @@
 /* C0, DEL, C1, and the line and paragraph separators U+2028 and U+2029. */
 bool config_text_is_control(uint32_t character);
 
-/* Text of unknown origin, made fit for one line of a message: in single quotes, control characters as
- * \xNN, cut with "…" after some 60 bytes. */
+/* Text of unknown origin, made fit for one line of a message: in single quotes, control characters
+ * as \xNN, cut with "…" after some 60 bytes. */
 struct config_quote {
     char text[128];
 };
@@ -38,9 +38,9 @@ void config_text_consider(struct config_nearest *nearest, const char *candidate)
 const char *config_text_meant(const struct config_nearest *nearest);
 
 /*
- * Append ${text} to ${out} with `${NAME}` and `${NAME:default}` resolved by ${env} and `$${` replaced by
- * `${`. A default ends at the next `}` and is not resolved itself. Errors: a variable that is not set and has
- * no default, one that is not closed, one with an invalid name.
+ * Append ${text} to ${out} with `${NAME}` and `${NAME:default}` resolved by ${env} and `$${`
+ * replaced by `${`. A default ends at the next `}` and is not resolved itself. Errors: a variable
+ * that is not set and has no default, one that is not closed, one with an invalid name.
  */
 bool config_text_expand(
     struct span text, config_env_fn env, void *env_self, struct buf *out, struct error *err);
@@ -49,7 +49,8 @@ bool config_text_expand(
  * config_text_expand accepted ${text}. */
 struct span config_text_blank_variable(struct span text, config_env_fn env, void *env_self);
 
-/* What is wrong with a secret, as a text that follows "it" ("is empty"), and what to do; NULL: nothing. */
+/* What is wrong with a secret, as a text that follows "it" ("is empty"),
+ * and what to do; NULL: nothing. */
 const char *config_text_secret_fault(struct span secret);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Files are loaded one by one, within the limits of config_yaml.h, and copied into one document. A copy keeps
- * aliases as they are: each node of a file is copied once, however many edges lead to it, so a bomb does not
- * expand.
+ * Files are loaded one by one, within the limits of config_yaml.h, and copied into one document.
+ * A copy keeps aliases as they are: each node of a file is copied once, however many edges lead to
+ * it, so a bomb does not expand.
  *
- * A mapping that exists in both is merged in place. If an alias leads to it elsewhere in its file, it grows
- * there, too.
+ * A mapping that exists in both is merged in place. If an alias leads to it elsewhere in its file,
+ * it grows there, too.
  */
 #include "config/config_tree.h"
 
@@ -58,7 +58,7 @@ int config_tree_add_file(struct config_tree *tree, const char *name, struct span
     return (int)config->file_count++;
 }
 
-/* ---- copying ------------------------------------------------------------------------------------- */
+/* ---- copying --------------------------------------------------------------------------------- */
 
 static size_t node_count(const yaml_document_t *document)
 {
@@ -155,7 +155,7 @@ int config_tree_add_sequence(struct config_tree *tree, int file)
     return mark(tree, index, place_of(file), place_of(file));
 }
 
-/* ---- merging --------------------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 static void complain_twice(
     struct config_tree *tree, const yaml_node_t *key, const yaml_node_t *first)

@@ -7,8 +7,8 @@
 #include "config/config_report.h"
 
 /*
- * One YAML tree from several texts. Each node knows its text: start_mark.index, libyaml's byte index, which
- * no other code uses, has the number of the file in config.files.
+ * One YAML tree from several texts. Each node knows its text: start_mark.index, libyaml's byte
+ * index, which no other code uses, has the number of the file in config.files.
  */
 struct config_tree {
     struct config *config;
@@ -18,8 +18,8 @@ struct config_tree {
 };
 
 /*
- * Start with the YAML ${text} of the file ${name}, number 0. False, with an error reported, if it is no YAML;
- * there is nothing to free then. The root may still have any type, or be missing.
+ * Start with the YAML ${text} of the file ${name}, number 0. False, with an error reported, if it
+ * is no YAML; there is nothing to free then. The root may still have any type, or be missing.
  */
 bool config_tree_init(struct config_tree *tree, struct config *config, const char *name,
     struct span text, struct config_report *report);
@@ -28,13 +28,13 @@ void config_tree_fini(struct config_tree *tree);
 /* The root, NULL if it is no mapping. It moves when the tree grows. */
 yaml_node_t *config_tree_root(struct config_tree *tree);
 
-/* Register another source of values: its number, or -1 at the limit (reported). ${base} as in struct
- * config_file; both are copied. */
+/* Register another source of values: its number, or -1 at the limit (reported). ${base} as in
+ * struct config_file; both are copied. */
 int config_tree_add_file(struct config_tree *tree, const char *name, struct span base);
 
 /*
- * Merge the YAML ${text} of file ${file} into the root, a mapping: mappings key by key, lists appended. Any
- * other value that both have, and the key ${reserved}, is reported as an error.
+ * Merge the YAML ${text} of file ${file} into the root, a mapping: mappings key by key, lists
+ * appended. Any other value that both have, and the key ${reserved}, is reported as an error.
  */
 void config_tree_merge(struct config_tree *tree, int file, struct span text, const char *reserved);
 

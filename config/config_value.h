@@ -5,8 +5,8 @@
 #include "base/span.h"
 
 /*
- * Text to values, for the configuration file and for the command line. On failure the error reads "'30' is no
- * duration. write …", code ERR_CONFIG, and the result is unchanged.
+ * Text to values, for the configuration file and for the command line. On failure the error reads
+ * "'30' is no duration. write …", code ERR_CONFIG, and the result is unchanged.
  */
 
 /* true or false. */

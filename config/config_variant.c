@@ -20,8 +20,8 @@ static yaml_node_t *find_type(struct config_walk *walk, const yaml_node_t *mappi
 }
 
 /*
- * ${variant} is the one of a mapping without a type. If it does not know a key, but other variants do,
- * another type was meant: the error is reported, and the result is true.
+ * ${variant} is the one of a mapping without a type. If it does not know a key, but other variants
+ * do, another type was meant: the error is reported, and the result is true.
  */
 static bool complain_type_left_out(struct config_walk *walk, const struct config_variants *variants,
     const struct config_variant *variant, const yaml_node_t *mapping)

@@ -34,7 +34,8 @@ yaml_node_t *config_walk_visit(struct config_walk *walk, int index)
     return walk->stopped ? NULL : node;
 }
 
-/* Number of characters from the mark of a scalar to its text, if the line has the text unchanged. */
+/* Number of characters from the mark of a scalar to its text,
+ * if the line has the text unchanged. */
 static uint32_t text_offset(const yaml_node_t *node)
 {
     if (node->type != YAML_SCALAR_NODE || node->start_mark.line != node->end_mark.line ||

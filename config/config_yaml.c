@@ -1,8 +1,9 @@
 /*
- * libyaml's document API builds a whole tree before a caller can stop it, and searches anchors and directives
- * one by one. So the event parser, which keeps nothing, reads the text first and enforces the limits (depth,
- * nodes, anchors, size of a value, one document). Only a text that passed is loaded. Aliases stay edges of
- * the tree, even to a parent: the walk counts visits (config_bind.c).
+ * libyaml's document API builds a whole tree before a caller can stop it, and searches anchors and
+ * directives one by one. So the event parser, which keeps nothing, reads the text first and
+ * enforces the limits (depth, nodes, anchors, size of a value, one document). Only a text that
+ * passed is loaded. Aliases stay edges of the tree, even to a parent: the walk counts visits
+ * (config_bind.c).
  */
 #include "config/config_yaml.h"
 
@@ -61,8 +62,8 @@ static bool is_at_tab(struct span text, const yaml_mark_t *mark)
     return false;
 }
 
-/* libyaml's texts for the most frequent mistakes, and the texts of this program. The first match of either
- * column (NULL: any) counts. */
+/* libyaml's texts for the most frequent mistakes, and the texts of this program. The first match of
+ * either column (NULL: any) counts. */
 static const struct {
     const char *problem;
     const char *context;

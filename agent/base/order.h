@@ -3,8 +3,9 @@
 
 #include <stdint.h>
 
-/* What functions for qsort() consist of: below 0, 0 or above 0, as ${a} is less than, equal to or greater than ${b}.
- * `order ? order : …` goes on to the next key. Texts have span_compare, GUIDs guid_compare. */
+/* What functions for qsort() consist of: below 0, 0 or above 0, as ${a} is less than, equal to or
+ * greater than ${b}. `order ? order : …` goes on to the next key. Texts have span_compare, GUIDs
+ * guid_compare. */
 static inline int order_u64(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);

@@ -12,8 +12,8 @@ struct protobuf_place {
     unsigned width;
 };
 
-/* Begin field ${number} with at most ${most} bytes (SIZE_MAX: unknown). Bytes appended before protobuf_buf_close belong
- * to it. */
+/* Begin field ${number} with at most ${most} bytes (SIZE_MAX: unknown). Bytes appended before
+ * protobuf_buf_close belong to it. */
 struct protobuf_place protobuf_buf_open(struct buf *out, unsigned number, size_t most);
 void protobuf_buf_close(struct buf *out, struct protobuf_place place);
 

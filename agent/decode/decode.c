@@ -87,7 +87,7 @@ static bool reset_numbers(struct decoder *d, const struct event_schema *schema)
     return true;
 }
 
-/* ---- arrays and structs ----------------------------------------------------------------------- */
+/* ---- arrays and structs ---------------------------------------------------------------------- */
 
 static bool walk_fields(struct walk *w, size_t first, size_t count);
 

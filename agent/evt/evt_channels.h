@@ -24,8 +24,8 @@ struct evt_channel_info {
 /* Fill ${ret_info} for the channel with its name. */
 void evt_channels_look(struct evt_channel_info *ret_info);
 
-/* Call ${each} for every channel, with only its name set, until it returns false. False with ${err} set: Windows does
- * not list them all. */
+/* Call ${each} for every channel, with only its name set, until it returns false. False with ${err}
+ * set: Windows does not list them all. */
 bool evt_channels_each(
     bool (*each)(void *self, struct evt_channel_info *info), void *self, struct error *err);
 

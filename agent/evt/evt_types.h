@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /*
- * Parameters and results of the functions of wevtapi.dll (winevt.h), so that their callers can be built and tested on
- * every system. Texts are UTF-16 with a NUL.
+ * Parameters and results of the functions of wevtapi.dll (winevt.h), so that their callers can be
+ * built and tested on every system. Texts are UTF-16 with a NUL.
  */
 typedef uint16_t evt_char;
 
@@ -65,7 +65,8 @@ enum {
     EVT_FORMAT_MESSAGE_XML = 9,
 };
 
-/* EVT_VARIANT: `type` is one of binary XML (input/evtx/evtx_format.h), with 0x80 for an array of `count`. */
+/* EVT_VARIANT: `type` is one of binary XML (input/evtx/evtx_format.h),
+ * with 0x80 for an array of `count`. */
 struct evt_variant {
     union {
         uint32_t boolean;

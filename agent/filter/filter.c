@@ -10,7 +10,7 @@
 
 enum { MAX_FILTER_BYTES = 64 * 1024 * 1024, MAX_FOLDED_BYTES = 2 * EVENT_VALUE_MAX_TEXT };
 
-/* ---- creation ---------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 /* Compile a rule's action. */
 static bool compile_action(struct filter *filter, const struct filter_rule *rule,
@@ -217,7 +217,7 @@ enum event_path_need filter_need(const struct filter *filter)
     return (enum event_path_need)need;
 }
 
-/* ---- scratch ----------------------------------------------------------------------------------- */
+/* ---- scratch --------------------------------------------------------------------------------- */
 
 bool filter_scratch_init(
     struct filter_scratch *scratch, const struct codepage *ansi, struct error *err)
@@ -260,7 +260,7 @@ void filter_scratch_fini(struct filter_scratch *scratch)
     pcre2_jit_stack_free(scratch->match_stack);
 }
 
-/* ---- display ----------------------------------------------------------------------------------- */
+/* ---- display --------------------------------------------------------------------------------- */
 
 void filter_position(struct span text, size_t offset, size_t *ret_line, size_t *ret_column)
 {
@@ -297,7 +297,7 @@ void filter_show_place(struct span text, size_t offset, struct buf *out)
     buf_add_text(out, "^");
 }
 
-/* ---- payload fields ---------------------------------------------------------------------------- */
+/* ---- payload fields -------------------------------------------------------------------------- */
 
 /* Report ${path} if it is a payload field. */
 static void hand_on(const struct event_path *path, struct span text,

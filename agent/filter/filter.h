@@ -119,7 +119,7 @@ uint64_t filter_rule_unsure(const struct filter *filter, size_t rule);
 /* The part of an event that the filter may need. */
 enum event_path_need filter_need(const struct filter *filter);
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Memory of one thread for all its filters. The caller sets `paths.session` and `paths.agent`. All
  * schemas must come from one cache, because results are remembered by event_schema.serial. */
@@ -175,7 +175,7 @@ uint16_t filter_fields(
 enum filter_verdict filter_event(const struct filter *filter, struct filter_scratch *scratch,
     const struct event *event, size_t *ret_rule);
 
-/* ---- display ----------------------------------------------------------------------------------- */
+/* ---- display --------------------------------------------------------------------------------- */
 
 /* Line and column of an offset, counted from 1; columns are characters. */
 void filter_position(struct span text, size_t offset, size_t *ret_line, size_t *ret_column);

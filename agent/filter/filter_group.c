@@ -15,7 +15,7 @@ static const uint32_t NO_ASKER = UINT32_MAX;
 
 enum { NUMBER_SEED = 1, TEXT_SEED = 2, ENTRIES_PER_VALUE = 3 };
 
-/* ---- creation ------------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 bool filter_group_init(struct filter_group *group, uint32_t values, struct arena *arena)
 {
@@ -146,7 +146,7 @@ bool filter_group_complete(struct filter_group *group, size_t max_trie_bytes, st
     return true;
 }
 
-/* ---- look-up ------------------------------------------------------------------------------------- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 struct search {
     const struct filter_group *group;

@@ -19,7 +19,7 @@ enum {
     MAX_TRIE_BYTES = 8 * 1024 * 1024,
 };
 
-/* ---- anchors ------------------------------------------------------------------------------------- */
+/* ---- anchors --------------------------------------------------------------------------------- */
 
 static bool is_same_path(const struct event_path *a, const struct event_path *b)
 {
@@ -144,7 +144,7 @@ static const struct filter_op *find_anchor(const struct filter_code *code)
     return best;
 }
 
-/* ---- groups -------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* The values of one field while they are collected. */
 struct draft {

@@ -54,7 +54,7 @@ bool filter_key_compile(struct filter *filter, const struct filter_rule *rule,
     return true;
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 struct sum {
     struct filter_scratch *scratch;

@@ -69,7 +69,7 @@ size_t filter_lex_place(const struct filter_token *token, size_t at)
     return token->offset + place;
 }
 
-/* ---- numbers, signs ------------------------------------------------------------------------------ */
+/* ---- numbers, signs -------------------------------------------------------------------------- */
 
 /* Digits with point and exponent, or 0x; the value is parsed later. */
 static bool lex_number(struct span rest, struct filter_token *token)

@@ -38,7 +38,7 @@ static const char *test_word(enum filter_test test)
     return words[test];
 }
 
-/* ---- other meanings of a text ------------------------------------------------------------------ */
+/* ---- other meanings of a text ---------------------------------------------------------------- */
 
 /* True for `2026-11-21` or a longer prefix of a time: such a text is compared with the ISO form as
  * text. */
@@ -107,7 +107,7 @@ static bool compile_regex(
     return true;
 }
 
-/* ---- names in place of numbers ----------------------------------------------------------------- */
+/* ---- names in place of numbers --------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -174,7 +174,7 @@ bool filter_literal_no_number(struct span path_text, struct span text, struct er
         err, ERR_CONFIG, "%.*s is a number. write one, without quotes", SPAN_ARG(name));
 }
 
-/* ---- types ------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* Check ==, !=, <, … and in, for header fields. */
 static bool check_comparison(const struct filter_literal *literal, enum filter_test test,

@@ -19,7 +19,7 @@ struct parser {
     struct error *err;
 };
 
-/* ---- tokens ------------------------------------------------------------------------------------ */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static bool fail_at(struct parser *p, size_t offset)
 {
@@ -83,7 +83,7 @@ static bool new_node(struct parser *p, enum filter_node_type type, struct filter
     return true;
 }
 
-/* ---- literals ---------------------------------------------------------------------------------- */
+/* ---- literals -------------------------------------------------------------------------------- */
 
 struct literal_list {
     struct filter_literal literal;
@@ -255,7 +255,7 @@ static bool parse_one(struct parser *p, struct filter_op *op)
     return parse_literal(p, op, literal);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *word;
@@ -390,7 +390,7 @@ static bool parse_test(struct parser *p, struct filter_node **ret_node)
     return true;
 }
 
-/* ---- and, or, not, parentheses ------------------------------------------------------------------ */
+/* ---- and, or, not, parentheses --------------------------------------------------------------- */
 
 static bool parse_any(struct parser *p, struct filter_node **ret_node);
 

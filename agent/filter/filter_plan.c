@@ -103,7 +103,7 @@ static bool make_key(
     return !schema || (schema->serial != 0 && schema->serial != UINT32_MAX);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static struct filter_plans *plans_of(struct filter_scratch *scratch)
 {
@@ -150,7 +150,7 @@ static bool give_words(struct filter_plans *plans, struct slot *slot, size_t cou
     return true;
 }
 
-/* ---- creation ------------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static uint16_t more_of(uint16_t a, uint16_t b)
 {
@@ -215,7 +215,7 @@ static void make(
     }
 }
 
-/* ---- look-up ------------------------------------------------------------------------------------- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 const struct filter_plan *filter_plan_get(
     const struct filter *filter, const struct filter_look *look)

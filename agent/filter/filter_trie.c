@@ -5,7 +5,7 @@
 
 static const uint32_t NONE = UINT32_MAX;
 
-/* ---- creation ------------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 struct maker {
     struct filter_trie *trie;
@@ -119,7 +119,7 @@ bool filter_trie_make(struct filter_trie *trie, enum filter_trie_kind kind,
     return link(&maker);
 }
 
-/* ---- search -------------------------------------------------------------------------------------- */
+/* ---- search ---------------------------------------------------------------------------------- */
 
 static bool give(const struct filter_trie *trie, uint32_t state, filter_trie_fn *take, void *self)
 {

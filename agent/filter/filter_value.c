@@ -69,7 +69,7 @@ bool filter_number_of(const struct event_value *value, struct filter_number *num
     }
 }
 
-/* ---- comparison -------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 /* Order of the two; false if they cannot be compared. */
 static bool compare(struct subject *subject, const struct filter_literal *literal, int *ret_order)
@@ -126,7 +126,7 @@ static bool equal(struct subject *subject, const struct filter_literal *literal)
     return compare(subject, literal, &order) && order == 0;
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static bool starts(struct subject *subject, const struct filter_literal *literal)
 {
@@ -246,7 +246,7 @@ static bool in_network(struct subject *subject, const struct ip_network *network
            ip_network_holds(network, span_make(address.bytes, address.size));
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static bool is_ordered(enum filter_test test, int order)
 {

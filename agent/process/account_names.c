@@ -115,7 +115,7 @@ void account_names_destroy(struct account_names *names)
     free_names(names);
 }
 
-/* ---- querying thread --------------------------------------------------------------------------- */
+/* ---- querying thread ------------------------------------------------------------------------- */
 
 /* Store an answer. True if it differs from the previous one. */
 static bool keep(struct place *place, const struct plat_account *account)
@@ -194,7 +194,7 @@ static void run(void *self)
     }
 }
 
-/* ---- look-ups; the mutex is held ----------------------------------------------------------------- */
+/* ---- look-ups; the mutex is held ------------------------------------------------------------- */
 
 /* 64-bit FNV-1a. */
 static size_t set_of(struct span sid)

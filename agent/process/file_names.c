@@ -31,7 +31,7 @@ struct file_entry {
     bool lost; /* too many statements: it has no name any more */
 };
 
-/* ---- paths ------------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 void file_path_drop(struct file_path *path)
 {
@@ -107,7 +107,7 @@ static struct file_path *shown_of(struct file_names *names, const struct volume_
     return path->shown ? path->shown : path;
 }
 
-/* ---- addresses --------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static void enqueue(struct file_link *queue, struct file_link *link)
 {
@@ -284,7 +284,7 @@ static struct file_entry *entry_of(struct file_names *names, const struct file_k
     return entry;
 }
 
-/* ---- statements --------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 /* True if the statement comes after a moment. An end still names its own time. */
 static bool is_behind(const struct statement *statement, uint64_t time)
@@ -422,7 +422,7 @@ void file_names_volumes_changed(struct file_names *names)
     }
 }
 
-/* ---- look-up ------------------------------------------------------------------------------------ */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 /* Two names apply at ${time}: the one stated for exactly this moment wins, for this moment only. */
 static struct file_path *name_of_two(const struct statement *before, const struct statement *after,
@@ -479,7 +479,7 @@ void file_names_find(struct file_names *names, const struct file_key *key, uint6
     }
 }
 
-/* ---- creation ------------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 bool file_names_init(struct file_names *names, const struct file_names_settings *settings)
 {

@@ -14,7 +14,8 @@
  *
  *   - The last statement before it names it, unless that is an end.
  *   - The next statement after it names it, unless that is a beginning or has no name.
- *   - If both apply and differ, the time of the change is unknown and the moment has no name. Only the times of the two statements have theirs.
+ *   - If both apply and differ, the time of the change is unknown and the moment has no name.
+ *     Only the times of the two statements have theirs.
  *
  * lifetimes.h does not work here: it merges each statement into a life at once. An end without a
  * name (a closed file object) that arrives early would join another file's life.

@@ -14,7 +14,7 @@ enum {
 
 static const uint64_t second = 10000000;
 
-/* ---- lives by id ------------------------------------------------------------------------------- */
+/* ---- lives by id ----------------------------------------------------------------------------- */
 
 static struct life_chain *chain_of(const struct lifetimes *lives, uint64_t machine, uint32_t id)
 {
@@ -203,7 +203,7 @@ static void set_start(struct lifetimes *lives, struct life *life, uint64_t time,
     lives->ops->changed(lives->self, life);
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 /* A statement about an id. */
 struct note {
@@ -394,7 +394,7 @@ struct life *lifetimes_note(struct lifetimes *lives, const struct life_key *key,
     }
 }
 
-/* ---- look-up ----------------------------------------------------------------------------------- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 struct life *lifetimes_find(const struct lifetimes *lives, const struct life_key *key,
     uint64_t time, bool late, uint64_t *ret_from, uint64_t *ret_to)
@@ -429,7 +429,7 @@ struct life *lifetimes_at(const struct lifetimes *lives, const struct life_key *
     return at < chain->count && is_of(&chain->places[at], key) ? chain->places[at].life : NULL;
 }
 
-/* ---- removal ----------------------------------------------------------------------------------- */
+/* ---- removal --------------------------------------------------------------------------------- */
 
 bool lifetimes_evict_one(struct lifetimes *lives, const struct life *keep)
 {

@@ -10,13 +10,13 @@
  * Layouts: the kernel's from the MOF classes of root\wmi, the provider's from its manifest (Windows
  * 7 to 11). One letter per field, in order; later fields are not needed here.
  *
- *     p P T   32 bits: process, its parent, thread         q Q   process and parent as wide as pointers
- *     k K     64 bits: start key of process, of parent     o     pointer: the process's object
- *     s       32 bits: session                             t x   FILETIME of start, of end
- *     S       a TOKEN_USER and a SID, or 32 zero bits      M     SID of the mandatory label
- *     n       name, ANSI                                   c     command line, UTF-16
- *     i       path of its image, UTF-16                    m     path of an image that it loaded, UTF-16
- *     D d     device and drive, or folder: UTF-16          4 8 a 32 bits, 64 bits, a pointer: ignored
+ *     p P T   32 bits: process, its parent, thread   q Q   process and parent as wide as pointers
+ *     k K     64 bits: start key of process, parent  o     pointer: the process's object
+ *     s       32 bits: session                       t x   FILETIME of start, of end
+ *     S       a TOKEN_USER and a SID, or 32 zero bitsM     SID of the mandatory label
+ *     n       name, ANSI                             c     command line, UTF-16
+ *     i       path of its image, UTF-16              m     path of an image that it loaded, UTF-16
+ *     D d     device and drive, or folder: UTF-16    4 8 a 32 bits, 64 bits, a pointer: ignored
  */
 struct layout {
     uint8_t kind; /* enum record_process */
@@ -67,7 +67,7 @@ static const struct layout *find_layout(const struct event_record *record, enum 
     return found;
 }
 
-/* ---- fields ------------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 /* Fields of a payload; texts are undecoded. */
 struct fields {
@@ -247,7 +247,7 @@ static bool read_fields(
     return good;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* Texts of one record as UTF-8, valid while it is processed. */
 struct texts {
@@ -280,7 +280,7 @@ static bool texts_init(struct texts *texts, const struct fields *fields)
     return texts->data != NULL;
 }
 
-/* ---- meaning ----------------------------------------------------------------------------------- */
+/* ---- meaning --------------------------------------------------------------------------------- */
 
 /* True if the UTF-16 text has this ending, ignoring case. ${end} is lower-case ASCII. */
 static bool ends_with(struct span utf16, const char *end)

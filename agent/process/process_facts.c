@@ -7,7 +7,7 @@
 /* Length of an image name in the kernel: EPROCESS.ImageFileName has 15 bytes including its NUL. */
 enum { SHORT_NAME = 14, MAX_SHEET_BYTES = 1024 * 1024 };
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static uint8_t lower(uint8_t c)
 {
@@ -54,7 +54,7 @@ static struct span name_in(const struct process_news *news)
     return news->name.size ? news->name : name_of(news->path);
 }
 
-/* ---- times ------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 uint64_t process_moment(uint64_t told, uint64_t recorded)
 {
@@ -72,7 +72,7 @@ bool process_facts_are_later(const struct process_news *parent, const struct pro
     return is_later;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static bool differ(uint64_t a, uint64_t b)
 {
@@ -141,8 +141,8 @@ static bool is_exe(struct span path)
     return path.size > 4 && span_equal_nocase(span_from(path, path.size - 4), span_text(".exe"));
 }
 
-/* Of two images, the one with the name of the process is its program; before that is known, the one whose file may be
- * one. */
+/* Of two images, the one with the name of the process is its program; before that is known, the one
+ * whose file may be one. */
 static bool is_better_image(const struct process_news *known, struct span image)
 {
     struct span name = name_in(known);
@@ -223,7 +223,7 @@ void process_facts_drop(struct process_facts *facts)
     }
 }
 
-/* ---- sheets ------------------------------------------------------------------------------------ */
+/* ---- sheets ---------------------------------------------------------------------------------- */
 
 static const char *integrity_name(const struct process_news *known)
 {

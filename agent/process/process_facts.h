@@ -97,7 +97,8 @@ struct process_sheet_parts {
     uint64_t boot_id;            /* upper bits of start keys; 0: unknown */
 };
 
-/* The place (struct event_process) of a process. Ids are multiples of four, and those of a machine near each other. */
+/* The place (struct event_process) of a process. Ids are multiples of four,
+ * and those of a machine near each other. */
 static inline uint32_t process_place(uint64_t machine, uint32_t pid)
 {
     return (pid >> 2) + (uint32_t)(machine * UINT64_C(0x9e3779b97f4a7c15) >> 40);

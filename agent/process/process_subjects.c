@@ -6,9 +6,9 @@
 #include "process/process_events.h"
 
 /*
- * Layouts from the MOF classes of root\wmi (compared with schema/events/kernel_classes.def by a test). A
- * layout ends at the id if no pointer precedes it, else at the end of the record, because the width
- * of pointers is the one that leaves no bytes over. One letter per field:
+ * Layouts from the MOF classes of root\wmi (compared with schema/events/kernel_classes.def by a
+ * test). A layout ends at the id if no pointer precedes it, else at the end of the record, because
+ * the width of pointers is the one that leaves no bytes over. One letter per field:
  *
  *     p   32 bits: the process           2 4 8   number of bytes to skip
  *     T   32 bits: the thread            a       a pointer: skipped

@@ -34,7 +34,7 @@ static uint64_t next_serial(void)
     return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 }
 
-/* ---- values of lives --------------------------------------------------------------------------- */
+/* ---- values of lives ------------------------------------------------------------------------- */
 
 static void touch(atomic_uint *stamps, uint32_t id)
 {
@@ -142,7 +142,7 @@ static const struct life_ops thread_ops = {.fits = thread_fits,
     .changed = thread_changed,
     .drop = thread_changed};
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void make_room(struct process_table *table, const struct life *keep)
 {
@@ -283,7 +283,7 @@ void process_table_set_boot_id(struct process_table *table, uint16_t boot_id)
     plat_mutex_unlock(&table->mutex);
 }
 
-/* ---- look-up ----------------------------------------------------------------------------------- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 static bool has_key(const struct life *life, uint64_t start_key)
 {
@@ -486,7 +486,7 @@ static bool init_files(struct process_table *table)
            file_names_init(&table->file_objects, &objects);
 }
 
-/* ---- creation ---------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 struct process_table *process_table_create(
     const struct process_table_settings *settings, struct error *err)

@@ -29,8 +29,8 @@ bool service_api_has_services(void)
     return service_api_get()->connect != NULL;
 }
 
-/* What the codes mean for these calls: createservicew, startservicew, controlservice and deleteservice
- * on learn.microsoft.com. */
+/* What the codes mean for these calls: createservicew, startservicew, controlservice and
+ * deleteservice on learn.microsoft.com. */
 static const struct {
     uint32_t code;
     const char *reason;

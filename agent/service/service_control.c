@@ -56,7 +56,7 @@ static bool open_service(
     return false;
 }
 
-/* ---- install ------------------------------------------------------------------------------------- */
+/* ---- install --------------------------------------------------------------------------------- */
 
 static bool is_unknown(uint32_t code)
 {
@@ -194,7 +194,7 @@ bool service_control_change(
     return ok;
 }
 
-/* ---- waiting --------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static bool query(void *service, struct service_status *ret_status, struct error *err)
 {
@@ -293,7 +293,7 @@ static bool stop_service(void *service, bool *ret_before, struct error *err)
     return ok;
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 bool service_control_uninstall(struct error *err)
 {

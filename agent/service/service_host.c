@@ -35,7 +35,7 @@ struct service_host {
 /* Static, as its thread may still return from its last report when the main thread continues. */
 static struct service_host process_host;
 
-/* ---- reports --------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 /* Order of states: the state never decreases. */
 static unsigned rank(uint32_t state)
@@ -119,7 +119,7 @@ void service_host_tell(struct service_host *host, enum service_message message, 
     }
 }
 
-/* ---- the keeper ------------------------------------------------------------------------------------- */
+/* ---- the keeper ------------------------------------------------------------------------------ */
 
 /* Execute a request. The mutex is held on entry and released meanwhile. False: no request. */
 static bool obey(struct service_host *host)
@@ -179,7 +179,7 @@ static uint32_t control(void *self, uint32_t code)
     return SERVICE_OK;
 }
 
-/* ---- the service ------------------------------------------------------------------------------------- */
+/* ---- the service ----------------------------------------------------------------------------- */
 
 static void tell_end(struct service_host *host, bool was_asked, bool has_failed)
 {

@@ -86,7 +86,8 @@ bool service_plan_is_virtual(const char *account);
 /* The account of ${plan}. Only the empty password of built-in accounts is known here. */
 struct service_logon service_plan_logon(const struct service_plan *plan);
 
-/* The path of the program in the command of any service, into ${path}. False if it is not in quotes. */
+/* The path of the program in the command of any service, into ${path}.
+ * False if it is not in quotes. */
 bool service_plan_program(const char *command, char *path, size_t size);
 
 /* The path of the configuration in the command of a plan, into ${path}. False: not a command of

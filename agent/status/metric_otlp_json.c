@@ -3,7 +3,8 @@
 #include "base/utf.h"
 #include "status/metric_otlp_own.h"
 
-/* Members in the JSON form of proto3, where 64-bit integers are strings (OTLP, "JSON Protobuf Encoding"). */
+/* Members in the JSON form of proto3, where 64-bit integers are strings (OTLP,
+ * "JSON Protobuf Encoding"). */
 
 static void add_text(struct buf *out, struct span text)
 {

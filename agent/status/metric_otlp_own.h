@@ -9,13 +9,14 @@ struct metric_otlp {
     const struct metric_set *set;
     const struct metric_otlp_origin *origin;
     struct metric_order order;
-    uint64_t
-        loaded; /* when the agent read its configuration, which resets counters; nanoseconds since 1970 */
+    /* when the agent read its configuration, which resets counters; nanoseconds since 1970 */
+    uint64_t loaded;
 };
 
 enum { METRIC_OTLP_CUMULATIVE = 2 }; /* AggregationTemporality */
 
-/* Attribute ${index} of the resource; false: there is none. Encodings leave out attributes without a value. */
+/* Attribute ${index} of the resource; false: there is none.
+ * Encodings leave out attributes without a value. */
 bool metric_otlp_resource(const struct metric_otlp_origin *origin, size_t index,
     const char **ret_key, struct span *ret_value);
 

@@ -18,7 +18,8 @@ static bool is_plain(uint8_t c)
     return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* In both formats a label's value escapes the backslash, the quote and the line feed, and is UTF-8. */
+/* In both formats a label's value escapes the backslash,
+ * the quote and the line feed, and is UTF-8. */
 static void add_label_value(struct buf *out, struct span value)
 {
     size_t plain = 0;

@@ -4,7 +4,7 @@
 
 enum { HEAD_MAX_BYTES = 8192, PART_BYTES = 64 * 1024, REQUEST_MAX_BYTES = 16 * 1024 };
 
-/* ---- the head of a reply ------------------------------------------------------------------------ */
+/* ---- the head of a reply --------------------------------------------------------------------- */
 
 static bool next_line(struct span *rest, struct span *ret_line)
 {
@@ -72,7 +72,7 @@ bool status_client_head(struct span *bytes, unsigned *ret_status, size_t *ret_le
     return false;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 void status_client_escape(const char *text, struct buf *out)
 {

@@ -18,8 +18,8 @@ void status_connection_begin(struct status_connection *connection, struct status
         .deadline_ns = now + STATUS_SERVER_READ_MS * ns_per_ms};
 }
 
-/* Read and ignore bytes after the request. Unread bytes would make closing reset the connection and lose the reply;
- * and only reading shows that the client has closed. */
+/* Read and ignore bytes after the request. Unread bytes would make closing reset the connection and
+ * lose the reply; and only reading shows that the client has closed. */
 static void read_on(struct status_connection *connection)
 {
     size_t got;

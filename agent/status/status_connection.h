@@ -42,7 +42,8 @@ void status_connection_reply(
 /* Write as much as the socket takes, and get more from the stream. */
 void status_connection_write(struct status_connection *connection, uint64_t now);
 
-/* True while bytes wait to be written. While the request is still read, TLS may have bytes of its handshake. */
+/* True while bytes wait to be written. While the request is still read,
+ * TLS may have bytes of its handshake. */
 bool status_connection_has_more(const struct status_connection *connection);
 
 void status_connection_end(struct status_connection *connection);

@@ -152,7 +152,7 @@ enum status_parse status_request_parse(struct span bytes, struct status_request 
     return result;
 }
 
-/* ---- query ------------------------------------------------------------------------------------ */
+/* ---- query ----------------------------------------------------------------------------------- */
 
 static bool decode(struct span text, struct buf *out)
 {
@@ -192,7 +192,7 @@ bool status_request_query(const struct status_request *request, const char *name
     return false;
 }
 
-/* ---- host ------------------------------------------------------------------------------------- */
+/* ---- host ------------------------------------------------------------------------------------ */
 
 static bool is_loopback(struct span text)
 {

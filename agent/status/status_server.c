@@ -40,7 +40,7 @@ struct status_server {
     struct status_server_counts counts;
 };
 
-/* ---- replies ---------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static void reply_text(struct status_reply *reply, unsigned status, const char *text)
 {
@@ -68,7 +68,8 @@ static bool knows_token(const struct status_server *server, const struct status_
                span_text(server->token));
 }
 
-/* Heads and pieces of streams are not bounded by it, so they may already take more than there is. */
+/* Heads and pieces of streams are not bounded by it,
+ * so they may already take more than there is. */
 static size_t bytes_left(const struct status_server *server)
 {
     size_t left = STATUS_SERVER_MAX_REPLY_BYTES;
@@ -100,8 +101,8 @@ static bool may_ask(struct status_server *server, const struct status_connection
         return *ret_trusted;
     }
     *ret_trusted = knows_token(server, request);
-    /* Over TLS, other machines use the names of this one. A foreign page in a browser is refused for lack of the
-     * token. */
+    /* Over TLS, other machines use the names of this one. A foreign page in a browser is refused
+     * for lack of the token. */
     if (!server->tls && request->host.size && !status_request_is_local(request->host)) {
         reply_text(reply, 403, "use localhost or an address of this machine\n");
         return false;
@@ -167,7 +168,7 @@ static void answer(struct status_server *server, struct status_connection *conne
     status_connection_write(connection, now);
 }
 
-/* ---- connections ------------------------------------------------------------------------------ */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 /* A free connection; else that of the client that has been slow for the longest, except for those
  * accepted at ${now}. NULL: all are being answered. */
@@ -262,7 +263,7 @@ static void serve(struct status_server *server, struct status_connection *connec
     }
 }
 
-/* ---- the thread ------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 struct round {
     struct plat_socket_wait waits[STATUS_SERVER_MAX_CONNECTIONS + LISTENERS];
@@ -349,7 +350,7 @@ static void run(void *self)
     }
 }
 
-/* ---- begin and end ---------------------------------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 static char *copy_text(const char *text)
 {

@@ -1,6 +1,7 @@
 #include "status/status_tls.h"
 
-/* Replaces status_tls_openssl.c on Windows. Contexts cannot be made, so there are no connections. */
+/* Replaces status_tls_openssl.c on Windows. Contexts cannot be made,
+ * so there are no connections. */
 
 bool status_tls_is_there(void)
 {

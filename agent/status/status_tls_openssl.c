@@ -7,15 +7,15 @@
 #include <openssl/ssl.h>
 
 /*
- * OpenSSL works on two buffers in memory instead of a descriptor, so that any kind of connection can carry the bytes.
- * When OpenSSL wants to read, bytes of the socket go into one buffer. Bytes that OpenSSL puts into the other one are
- * sent. Neither buffer grows: OpenSSL gets more input only when it has used up the last one, and is asked to write only
- * when everything is sent.
+ * OpenSSL works on two buffers in memory instead of a descriptor, so that any kind of connection
+ * can carry the bytes. When OpenSSL wants to read, bytes of the socket go into one buffer.
+ * Bytes that OpenSSL puts into the other one are sent. Neither buffer grows: OpenSSL gets more
+ * input only when it has used up the last one, and is asked to write only when everything is sent.
  */
 enum {
     CHUNK_BYTES = 16 * 1024,
-    /* A client may send records without end that carry nothing (KeyUpdate, RFC 8446, section 4.6.3). The caller gets
-     * its turn after so many pieces of them, and looks at its clock. */
+    /* A client may send records without end that carry nothing (KeyUpdate, RFC 8446, section
+     * 4.6.3). The caller gets its turn after so many pieces of them, and looks at its clock. */
     FETCHES_AT_ONCE = 2,
 };
 
@@ -39,7 +39,7 @@ bool status_tls_is_there(void)
     return true;
 }
 
-/* ---- contexts ---------------------------------------------------------------------------------- */
+/* ---- contexts -------------------------------------------------------------------------------- */
 
 /* Without a password, OpenSSL would ask for one at the terminal. */
 static char no_password[] = "";
@@ -98,7 +98,8 @@ struct status_tls_context *status_tls_serve(const char *cert, const char *key, s
     return context;
 }
 
-/* is_expected compares the certificate itself after the handshake, which proves that the server has its key. */
+/* is_expected compares the certificate itself after the handshake,
+ * which proves that the server has its key. */
 static int accept_any(int good, X509_STORE_CTX *store)
 {
     (void)good;
@@ -133,7 +134,7 @@ void status_tls_context_destroy(struct status_tls_context *context)
     }
 }
 
-/* ---- connections ------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 struct status_tls *status_tls_create(const struct status_tls_context *context)
 {
@@ -206,8 +207,9 @@ static enum plat_socket_result fetch(struct status_tls *tls, struct plat_socket 
     return result;
 }
 
-/* An OpenSSL call failed with ${returned}: see what it needs. PLAT_SOCKET_DONE: repeat the call. ${fetches}: how often
- * this turn may be told so still. Once it is over OpenSSL has used up its bytes, so the socket shows the others. */
+/* An OpenSSL call failed with ${returned}: see what it needs. PLAT_SOCKET_DONE: repeat the call.
+ * ${fetches}: how often this turn may be told so still. Once it is over OpenSSL has used up its
+ * bytes, so the socket shows the others. */
 static enum plat_socket_result go_on(
     struct status_tls *tls, struct plat_socket *socket, int returned, unsigned *fetches)
 {

@@ -81,7 +81,7 @@ static unsigned harm_of(uint32_t rights)
     return harm;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* [MS-DTYP] 2.4.4.1. Audit and label entries do not grant rights; unknown types count as granting
  * everything. */
@@ -183,7 +183,7 @@ static bool read_list(
     return !r.failed;
 }
 
-/* ---- judging ----------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 /* True if ${denies} applies to every account that ${allows} is for. */
 static bool is_against(const struct entry *denies, const struct entry *allows)

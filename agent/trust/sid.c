@@ -5,8 +5,8 @@
 enum { WORLD = 1, CREATOR = 3, NT = 5 };
 enum { CREATOR_LAST = 4, NT_DOMAIN = 21, NT_BUILTIN = 32 };
 
-/* NT SERVICE\NAME is S-1-5-80 and SHA-1 of the name in capitals as UTF-16, in five words: documented for
- * `sc showsid` and LookupAccountName. */
+/* NT SERVICE\NAME is S-1-5-80 and SHA-1 of the name in capitals as UTF-16, in five words:
+ * documented for `sc showsid` and LookupAccountName. */
 static const struct sid system_sid = {.authority = NT, .count = 1, .subs = {18}};
 static const struct sid administrators = {.authority = NT, .count = 2, .subs = {NT_BUILTIN, 544}};
 static const struct sid installer = {.authority = NT,
@@ -83,7 +83,7 @@ bool sid_is_trusted(const struct sid *sid, const struct sid_own *own)
            (sid->authority == CREATOR && sid->count == 1 && sid->subs[0] <= CREATOR_LAST);
 }
 
-/* ---- for people -------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 /* SIDs that are common in access lists of files ([MS-DTYP] 2.4.2.4). */
 static const struct {

@@ -69,8 +69,8 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Bytes of the root that ${path} begins with, 0 if it is not absolute. Windows: C:\, \\host\share\, and
- * both, or a volume, after \\?\ ("Naming Files, Paths, and Namespaces"). */
+/* Bytes of the root that ${path} begins with, 0 if it is not absolute. Windows: C:\, \\host\share\,
+ * and both, or a volume, after \\?\ ("Naming Files, Paths, and Namespaces"). */
 static size_t root_size(const struct walk *w, const char *path)
 {
     if (!w->system->is_windows) {
@@ -100,7 +100,7 @@ static bool unknown(struct walk *w, const char *why)
     return false;
 }
 
-/* ---- places ------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* Judge `done`, whose rights are ${rights}, as ${use}. */
 static bool judge(struct walk *w, const struct plat_rights *rights, enum trust_use use)
@@ -180,7 +180,7 @@ static bool look(struct walk *w, struct plat_rights *ret_rights)
     return w->system->look(w->system->self, w->done, ret_rights, &err) || unknown(w, err.text);
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 /* Begin at the root of ${path}, which may be `rest` itself. */
 static bool begin(struct walk *w, const char *path, size_t root)

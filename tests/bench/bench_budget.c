@@ -1,6 +1,6 @@
 /*
- * What budgets of providers cost where events are copied into slabs: without any, with one that no provider
- * exceeds, and with one that leaves out nearly everything.
+ * What budgets of providers cost where events are copied into slabs: without any, with one that no
+ * provider exceeds, and with one that leaves out nearly everything.
  *
  *   bench_budget [ROUNDS]      ns per event, and the ratio to no budget (default 15 rounds)
  *

@@ -1,6 +1,7 @@
 /*
- * CPU per event of writing the ecs event, without and with what is mapped to the Elastic Common Schema: the
- * same events once under a GUID that the mapping does not know and once under one that it does.
+ * CPU per event of writing the ecs event, without and with what is mapped to the Elastic Common
+ * Schema: the same events once under a GUID that the mapping does not know and once under one that
+ * it does.
  *
  *   bench_ecs [ROUNDS]   prints the table; exit 1 if an event is not mapped where it should be
  */

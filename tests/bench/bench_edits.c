@@ -1,6 +1,6 @@
 /*
- * CPU per event that one rule of each kind adds to decoding and native JSON, over events with users,
- * names and a message: HTTP requests and DNS queries that were completed.
+ * CPU per event that one rule of each kind adds to decoding and native JSON, over events with
+ * users, names and a message: HTTP requests and DNS queries that were completed.
  *
  *   bench_edits [ROUNDS]   prints the table; exit 1 if a rule does not edit each event
  */

@@ -1,12 +1,13 @@
 /*
- * What filters cost: a whole trace, which should be in the page cache, through reading, joining, the
- * filter, decoding what is kept and native JSON, to nowhere. All on one thread.
+ * What filters cost: a whole trace, which should be in the page cache, through reading, joining,
+ * the filter, decoding what is kept and native JSON, to nowhere. All on one thread.
  *
- *   bench_filter FILE [ROUNDS]      a line for each list of rules: events per second of CPU, and how
- *                                   long it takes beside the list that it is to be compared with
+ *   bench_filter FILE [ROUNDS]      a line for each list of rules: events per second of CPU, and
+ *                                   how long it takes beside the list that it is to be compared
+ *                                   with
  *
- * The rules are about what tests/support/etlgen writes. Of the rounds (default 5) the fastest counts;
- * lists take turns, so that the machine's moods meet all of them.
+ * The rules are about what tests/support/etlgen writes. Of the rounds (default 5) the fastest
+ * counts; lists take turns, so that the machine's moods meet all of them.
  */
 #include <stdio.h>
 #include <stdlib.h>

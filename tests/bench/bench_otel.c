@@ -1,8 +1,9 @@
 /*
- * CPU per event of writing log records of OpenTelemetry: protobuf and OTLP/JSON beside the native event, and of
- * putting records of protobuf together to requests.
+ * CPU per event of writing log records of OpenTelemetry: protobuf and OTLP/JSON beside the native
+ * event, and of putting records of protobuf together to requests.
  *
- *   bench_otel [ROUNDS]   prints the table; exit 1 if anything is allocated while events are written
+ *   bench_otel [ROUNDS]   prints the table;
+ *                         exit 1 if anything is allocated while events are written
  */
 #include "bench/bench_rig.h"
 

@@ -77,7 +77,8 @@ static inline uint8_t *guid(uint8_t *p, const uint8_t *b)
     return p + 36;
 }
 
-/* Text of a new second: `2026-11-21T09:30:00.`. Civil date from days, Howard Hinnant's algorithm. */
+/* Text of a new second: `2026-11-21T09:30:00.`. Civil date from days,
+ * Howard Hinnant's algorithm. */
 static inline void new_second(struct limit *limit, uint64_t second)
 {
     uint64_t days = second / 86400 + 584694; /* since 0000-03-01 */

@@ -7,8 +7,8 @@
 
 /*
  * The first byte chooses the format, the second how input and output are split; the rest is the
- * stream. The target unpacks it twice: at once, and in small pieces with a window that keeps only the
- * history. Both outputs must be equal.
+ * stream. The target unpacks it twice: at once, and in small pieces with a window that keeps only
+ * the history. Both outputs must be equal.
  */
 enum {
     MAX_OUT = 1 << 17, /* a stream may ask for 4 GB */

@@ -5,8 +5,9 @@
 
 #include "base/utf.h"
 
-/* Each engine converts the input as UTF-16, UTF-8 and a code page. Its output must equal that of the
- * scalar engine, stay within the bound, and be valid UTF-8 without a control character or bare quote. */
+/* Each engine converts the input as UTF-16, UTF-8 and a code page. Its output must equal that of
+ * the scalar engine, stay within the bound, and be valid UTF-8 without a control character or bare
+ * quote. */
 enum { MAX_IN = 4096, MAX_OUT = MAX_IN * 6 + UTF_SLACK };
 
 static void check(bool good)

@@ -14,14 +14,15 @@
  *     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { ...; return 0; }
  *     size_t fuzz_seed(size_t index, uint8_t *out, size_t max) { ... }    (optional, see fuzz.h)
  *
- * The driver runs, in this order: the empty input; each seed; each seed cut off at every length (long
- * seeds: MAX_CUTS lengths, the first and last ones and an even choice between); mutations of each
- * seed (bit flips, numbers at the edges, bytes inserted, removed, repeated, spliced from another
- * seed), all from a fixed random sequence. Without seeds, it starts from 64 random bytes. Counts and
- * bytes are limited so that a target takes a second or two.
+ * The driver runs, in this order: the empty input; each seed; each seed cut off at every length
+ * (long seeds: MAX_CUTS lengths, the first and last ones and an even choice between); mutations of
+ * each seed (bit flips, numbers at the edges, bytes inserted, removed, repeated, spliced from
+ * another seed), all from a fixed random sequence. Without seeds, it starts from 64 random bytes.
+ * Counts and bytes are limited so that a target takes a second or two.
  *
  *     fuzz_x [file...]            also (first) run these files: crashes that libFuzzer found
- *     fuzz_x --write-seeds DIR    write the seeds to DIR/seed-N, a start corpus for libFuzzer, and end
+ *     fuzz_x --write-seeds DIR    write the seeds to DIR/seed-N, a start corpus for libFuzzer, and
+ *                                 end
  *     ETWSHIP_FUZZ_ROUNDS=n       n times as many mutations (default 1)
  *
  * Each input is a heap block of its exact size, so that AddressSanitizer sees reads beyond the end.

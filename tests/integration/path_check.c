@@ -7,8 +7,9 @@
 #include "support/path_oracle.h"
 
 /*
- * path_check TRACE...: for every event of the traces, at most LIMIT of each, the values by path must
- * be those of its native line (support/path_oracle.h). The first difference is printed; exit 1.
+ * path_check TRACE...: for every event of the traces, at most LIMIT of each, the values by path
+ * must be those of its native line (support/path_oracle.h). The first difference is printed;
+ * exit 1.
  */
 enum { LIMIT = 4000, MAX_LINE = 1 << 26 };
 

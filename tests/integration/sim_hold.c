@@ -6,8 +6,8 @@
 #include "support/etw_sim/sim_remote.h"
 
 /*
- * etw_hold.h for etwship-sim, in place of the agent's: the machine that programs share knows which process
- * holds a session, as Windows does. A program alone on its machine may hold every session.
+ * etw_hold.h for etwship-sim, in place of the agent's: the machine that programs share knows which
+ * process holds a session, as Windows does. A program alone on its machine may hold every session.
  */
 struct etw_hold {
     struct sim_link *link; /* NULL: alone */

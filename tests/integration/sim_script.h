@@ -16,7 +16,8 @@
  *   burst PROVIDER COUNT RATE [LEVEL]
  *                                   so many events, RATE a second (0: as fast as it goes)
  *   replay FILE PROVIDER RATE       the events of PROVIDER in a trace, likewise
- *   consume SESSION                 another consumer of it, which does nothing with events, on a thread "idle"
+ *   consume SESSION                 another consumer of it, which does nothing with events, on a
+ *                                   thread "idle"
  *   register PROVIDER
  *   stop SESSION                    as another program would
  *   replace SESSION                 and start one of that name, too

@@ -12,9 +12,9 @@
  *
  *     unpack_cli pack|unpack lznt1|xpress|xpress_huff
  *
- * stdin is a row of requests: u32 size of the data, u32 expected size (unpack; pack ignores it), the
- * data. For each, stdout gets u32 status (0: whole and well), u32 size, the data. All little-endian.
- * Unpacking goes in pieces and windows of changing sizes, as from a file.
+ * stdin is a row of requests: u32 size of the data, u32 expected size (unpack; pack ignores it),
+ * the data. For each, stdout gets u32 status (0: whole and well), u32 size, the data.
+ * All little-endian. Unpacking goes in pieces and windows of changing sizes, as from a file.
  */
 enum { MAX_BYTES = 64 << 20 };
 

@@ -4,8 +4,8 @@
 #include "store/disk/disk.h"
 
 /*
- * A disk in memory behind store/disk/disk.h that is full, fails, or loses power when a test wants it to.
- * Equal seeds and operations give equal disks. Any thread.
+ * A disk in memory behind store/disk/disk.h that is full, fails, or loses power when a test wants
+ * it to. Equal seeds and operations give equal disks. Any thread.
  *
  * It knows the content in the system's memory, which all programs read, and the content on the
  * disk. Between them lie the changes that are not forced to the disk yet: writes and cuts of a

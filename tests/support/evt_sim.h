@@ -6,17 +6,19 @@
 #include "evt/evt_api.h"
 
 /*
- * A simulated Windows Event Log behind the documented functions (Windows Event Log reference on learn.microsoft.com).
- * It does what the documents say, not what is convenient; where they leave a choice it takes the one that is harder
- * on callers:
+ * A simulated Windows Event Log behind the documented functions (Windows Event Log reference on
+ * learn.microsoft.com). It does what the documents say, not what is convenient; where they leave a
+ * choice it takes the one that is harder on callers:
  *
- *   EvtSubscribe  a strict bookmark whose record is not in the log is ERROR_NOT_FOUND; without `strict` results
- *                 begin at the oldest record. More than 22 terms, or what this part of XPath does not have, is
- *                 ERROR_EVT_INVALID_QUERY.
- *   EvtNext       records that left the log before they were read make the results of a strict subscription stale, for
- *                 ever: ERROR_EVT_QUERY_RESULT_STALE. The signal resets itself, and is raised by new records alone.
+ *   EvtSubscribe  a strict bookmark whose record is not in the log is ERROR_NOT_FOUND;
+ *                 without `strict` results begin at the oldest record. More than 22 terms, or what
+ *                 this part of XPath does not have, is ERROR_EVT_INVALID_QUERY.
+ *   EvtNext       records that left the log before they were read make the results of a strict
+ *                 subscription stale, for ever: ERROR_EVT_QUERY_RESULT_STALE. The signal resets
+ *                 itself, and is raised by new records alone.
  *   EvtRender     variants point into the caller's memory; without room it says how much it needs.
- *   ForwardedEvents  EventRecordID in System is that of the other machine; bookmarks have the log's own.
+ *   ForwardedEvents  EventRecordID in System is that of the other machine; bookmarks have the log's
+ *                    own.
  *
  * One at a time; any thread.
  */
@@ -25,8 +27,8 @@ enum { EVT_SIM_MAX_DATA = 16 };
 
 struct evt_sim_data {
     const char *name; /* NULL: a Data without one */
-    uint32_t
-        type; /* of evt_variant: 1 text, 8 UInt32, 10 UInt64, 13 Boolean, 20 HexInt32, 21 HexInt64 … */
+    /* of evt_variant: 1 text, 8 UInt32, 10 UInt64, 13 Boolean, 20 HexInt32, 21 HexInt64 … */
+    uint32_t type;
     const char *text;
     uint64_t number;
 };

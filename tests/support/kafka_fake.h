@@ -49,8 +49,8 @@ void kafka_fake_topic_error(struct kafka_fake *fake, const char *topic, int erro
 /* How many requests ${api} came since the start. */
 size_t kafka_fake_requests(struct kafka_fake *fake, int api);
 
-/* Each message of a topic, partition by partition: "KEY|NAME=VALUE,…|VALUE\n", or with ${plain} "VALUE\n". Freed by
- * the caller. */
+/* Each message of a topic, partition by partition: "KEY|NAME=VALUE,…|VALUE\n", or with ${plain}
+ * "VALUE\n". Freed by the caller. */
 char *kafka_fake_messages(struct kafka_fake *fake, const char *topic, bool plain);
 
 #endif

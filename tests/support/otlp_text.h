@@ -5,9 +5,10 @@
 #include "base/span.h"
 
 /*
- * A request of OTLP logs in protobuf as OTLP/JSON: what a collector sees of it. Names, numbers and types of
- * fields are those of opentelemetry-proto; a field that it does not have, or that has another type, is
- * wrong, and so are texts that are no UTF-8. Members stand in the order in which the agent writes JSON.
+ * A request of OTLP logs in protobuf as OTLP/JSON: what a collector sees of it. Names, numbers and
+ * types of fields are those of opentelemetry-proto; a field that it does not have, or that has
+ * another type, is wrong, and so are texts that are no UTF-8. Members stand in the order in which
+ * the agent writes JSON.
  *
  * NULL, or what is wrong.
  */

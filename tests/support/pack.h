@@ -4,9 +4,9 @@
 #include "base/buf.h"
 
 /*
- * Compressors for tests and the trace generator: the counterpart of agent/input/bytes/unpack.h, written
- * from the compression halves of [MS-XCA] (2.1, 2.3, 2.5). Greedy, deterministic, not fast; they
- * use what the formats allow: matches of any length, all length escapes, raw chunks.
+ * Compressors for tests and the trace generator: the counterpart of agent/input/bytes/unpack.h,
+ * written from the compression halves of [MS-XCA] (2.1, 2.3, 2.5). Greedy, deterministic, not fast;
+ * they use what the formats allow: matches of any length, all length escapes, raw chunks.
  *
  * Each appends one whole stream for ${in} to ${out}. False if memory ran out or ${out} is full.
  */

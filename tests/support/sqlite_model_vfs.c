@@ -6,11 +6,11 @@
 #include <string.h>
 
 /*
- * SQLite's interface: https://www.sqlite.org/c3ref/io_methods.html and c3ref/vfs.html. What the files
- * of a database share (its locks, and the index of its log) hangs on its path: struct shared.
+ * SQLite's interface: https://www.sqlite.org/c3ref/io_methods.html and c3ref/vfs.html. What the
+ * files of a database share (its locks, and the index of its log) hangs on its path: struct shared.
  *
- * A file that was made here is in its folder, durably, from its first sync on, as SQLite's own VFS for
- * Unix does it for logs and journals.
+ * A file that was made here is in its folder, durably, from its first sync on, as SQLite's own VFS
+ * for Unix does it for logs and journals.
  */
 enum { PATH_BYTES = 512, MAX_REGIONS = 64 };
 

@@ -1,5 +1,5 @@
-/* The tests of a layer: `unit_store catalogue` runs those of store/test_catalogue.c, and `unit_store` those of all
- * files. tests.def, which the build writes, names the files. */
+/* The tests of a layer: `unit_store catalogue` runs those of store/test_catalogue.c, and
+ * `unit_store` those of all files. tests.def, which the build writes, names the files. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * The loader (config.h) checks each value by its row. This file and the other files of this folder check what
- * concerns several values: names, references, providers, rules, the modules' own checks. All of them accept
- * incomplete settings, so that one run reports all errors.
+ * The loader (config.h) checks each value by its row. This file and the other files of this folder
+ * check what concerns several values: names, references, providers, rules, the modules' own checks.
+ * All of them accept incomplete settings, so that one run reports all errors.
  */
 #include "app/config/app_config.h"
 
@@ -64,7 +64,8 @@ static void check_filters(const struct checker *checker, const struct app_root *
     }
 }
 
-/* Sessions that no output takes, and outputs that take no session: the user may have left one out by mistake. */
+/* Sessions that no output takes, and outputs that take no session:
+ * the user may have left one out by mistake. */
 static void check_routes(const struct checker *checker, const struct app_root *root)
 {
     const struct app_session *sessions = root->sessions.items;
@@ -246,8 +247,8 @@ static bool any_session_is_live(const struct app_root *root)
 }
 
 /* The system's folder is used only if the configuration asks for it (the section `spool`, or
- * agent.data_dir), or if live events would be lost without it. Recorded traces can be read again, and
- * output on a terminal is not kept anyway. */
+ * agent.data_dir), or if live events would be lost without it. Recorded traces can be read again,
+ * and output on a terminal is not kept anyway. */
 static enum app_spool_reason spool_reason(const struct config *memory, const struct app_root *root)
 {
     bool is_asked_for = root->agent.data_dir ||
@@ -258,7 +259,8 @@ static enum app_spool_reason spool_reason(const struct config *memory, const str
                                         : APP_SPOOL_AS_CONFIGURED;
 }
 
-/* Check what was bound to ${root}, and give it to the caller with its memory if there is no error. */
+/* Check what was bound to ${root}, and give it to the caller with its
+ * memory if there is no error. */
 static bool finish(struct config *memory, const struct app_root *root,
     const struct config_field *fields, const char *name, struct app_config *ret_config,
     struct config_report *report)
@@ -444,8 +446,8 @@ bool app_config_has_session(const struct app_config *config)
     return false;
 }
 
-/* May the output hold events of one route while it delivers others? In memory a kill would make it send
- * those again, with all that was delivered since. */
+/* May the output hold events of one route while it delivers others? In memory a kill would make it
+ * send those again, with all that was delivered since. */
 static bool may_hold(const struct app_output *output)
 {
     const struct output_ops *ops = output->ops;

@@ -9,14 +9,14 @@
 #include "outputs/output.h"
 
 /*
- * The configuration of the agent: its own keys, and the sessions and outputs of the modules of this build.
- * The app_config owns everything; it is read-only. The members follow the keys of
+ * The configuration of the agent: its own keys, and the sessions and outputs of the modules of this
+ * build. The app_config owns everything; it is read-only. The members follow the keys of
  * docs/reference/configuration.md, which is made from these tables (app_fields.c).
  */
 
 /*
- * The modules whose `type` a session or an output may have. A module without a `create` is known, so that its
- * keys can be checked, but is not part of this build.
+ * The modules whose `type` a session or an output may have. A module without a `create` is known,
+ * so that its keys can be checked, but is not part of this build.
  */
 struct app_registry {
     const struct input_ops *const *inputs;
@@ -84,7 +84,8 @@ enum app_spool_reason {
     APP_SPOOL_ONLY_RECORDED, /* all sessions read recorded traces: memory */
 };
 enum app_spool_recorded {
-    APP_SPOOL_RECORDED_AUTO, /* REPLAY for one output, COPY for several: so none waits for another */
+    /* REPLAY for one output, COPY for several: so none waits for another */
+    APP_SPOOL_RECORDED_AUTO,
     APP_SPOOL_REPLAY,
     APP_SPOOL_COPY,
 };
@@ -104,7 +105,8 @@ struct app_spool {
     int on_full; /* enum app_spool_full; live sessions only: replayable ones wait */
     struct app_sync sync;
     int compression; /* enum app_spool_compression */
-    int recorded; /* enum app_spool_recorded: do events that can be read again wait on the disk, too? */
+    /* enum app_spool_recorded: do events that can be read again wait on the disk, too? */
+    int recorded;
 };
 
 enum app_schema_type { APP_SCHEMA_FOLDER, APP_SCHEMA_TDH };
@@ -311,8 +313,8 @@ struct app_config_options {
 };
 
 /*
- * Load the file ${path}. True without errors: the caller frees ${ret_config} with app_config_fini. Else all
- * errors are in ${report}, and ${ret_config} is unchanged. ${options} may be NULL.
+ * Load the file ${path}. True without errors: the caller frees ${ret_config} with app_config_fini.
+ * Else all errors are in ${report}, and ${ret_config} is unchanged. ${options} may be NULL.
  */
 bool app_config_load(const char *path, const struct app_registry *registry,
     const struct app_config_options *options, struct app_config *ret_config,
@@ -337,7 +339,8 @@ const struct app_root *app_config_bind(struct config *memory, const char *path,
  * precedence. The caller frees the list; the configuration owns the texts. NULL: out of memory. */
 const char **app_config_schema_paths(const struct app_config *config, size_t *ret_count);
 
-/* The paths and patterns of the files that ${session} reads, as its `paths` has them. NULL: it reads none. */
+/* The paths and patterns of the files that ${session} reads, as its `paths` has them.
+ * NULL: it reads none. */
 const struct config_strings *app_config_paths(const struct app_session *session);
 
 /* Does ${output} take the events of ${session}? */
@@ -346,12 +349,13 @@ bool app_config_takes(const struct app_output *output, const struct app_session 
 /* Name of the shape of an output's events, as formats.def has it. */
 const char *app_config_format(const struct app_output *output);
 
-/* Do events wait on the disk? Not if the spool is in memory. Nor if all sessions can be read again, no
- * output may hold events of one route, and `spool.recorded` allows it: then they wait in the traces. */
+/* Do events wait on the disk? Not if the spool is in memory. Nor if all sessions can be read again,
+ * no output may hold events of one route, and `spool.recorded` allows it: then they wait in the
+ * traces. */
 bool app_config_copies(const struct app_config *config);
 
-/* The folder in which the agent keeps its state: agent.data_dir, or the system's folder if a spool keeps
- * events (spool.mode: durable) and no folder is given. NULL: there is none. */
+/* The folder in which the agent keeps its state: agent.data_dir, or the system's folder if a spool
+ * keeps events (spool.mode: durable) and no folder is given. NULL: there is none. */
 const char *app_config_data_dir(const struct app_config *config);
 
 /* Is any session enabled? */
@@ -361,11 +365,12 @@ bool app_config_has_session(const struct app_config *config);
 bool app_config_same_stream(
     const struct app_config *config, const struct app_output *a, const struct app_output *b);
 
-/* Maximum size in bytes of a batch of ${output}: its setting, but at most an eighth of a spool on a disk,
- * which must have room for several. */
+/* Maximum size in bytes of a batch of ${output}: its setting, but at most an eighth of a spool on a
+ * disk, which must have room for several. */
 uint64_t app_config_batch_bytes(const struct app_config *config, const struct app_output *output);
 
-/* How much memory each worker of ${output} takes for the output's own library: output_ops.memory. */
+/* How much memory each worker of ${output} takes for the output's own library:
+ * output_ops.memory. */
 uint64_t app_config_own_bytes(const struct app_config *config, const struct app_output *output);
 
 /* The file, or template of files, that an output writes; NULL: none. */
@@ -375,14 +380,14 @@ const char *app_config_target(const struct app_output *output);
 const void *app_config_target_member(const struct app_output *output);
 
 /*
- * Add to ${report}, at its place, everything that is enabled and valid but cannot run: modules, formats and
- * modes that are not in this build, sessions that need another system, a spool without a folder. True if
- * there is nothing.
+ * Add to ${report}, at its place, everything that is enabled and valid but cannot run: modules,
+ * formats and modes that are not in this build, sessions that need another system, a spool without
+ * a folder. True if there is nothing.
  */
 bool app_config_can_run(const struct app_config *config, struct config_report *report);
 
-/* Likewise what a service does not run: a launched program would run as its account, usually LocalSystem,
- * and no user would see it. */
+/* Likewise what a service does not run: a launched program would run as its account, usually
+ * LocalSystem, and no user would see it. */
 bool app_config_can_serve(const struct app_config *config, struct config_report *report);
 
 #endif

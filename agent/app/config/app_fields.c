@@ -1,6 +1,6 @@
 /*
- * The modules of the registry bring the keys of a session or an output beyond the common ones; this file
- * names none of them.
+ * The modules of the registry bring the keys of a session or an output beyond the common ones;
+ * this file names none of them.
  */
 #include "app/config/app_fields.h"
 
@@ -16,7 +16,7 @@
 
 // clang-format off
 
-/* ---- agent ------------------------------------------------------------------------------------- */
+/* ---- agent ----------------------------------------------------------------------------------- */
 
 static const char *const log_file_words[] = {"auto", "stderr", NULL};
 
@@ -82,7 +82,7 @@ static const struct config_field agent_fields[] = {
     {.key = NULL},
 };
 
-/* ---- status ------------------------------------------------------------------------------------ */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 static const struct config_field status_tls_fields[] = {
     {CONFIG_ROW("cert", PATH, struct app_status_tls, cert), .is_read = true,
@@ -106,7 +106,7 @@ const struct config_field app_status_fields[] = {
     {.key = NULL},
 };
 
-/* ---- spool, schema, filters -------------------------------------------------------------------- */
+/* ---- spool, schema, filters ------------------------------------------------------------------ */
 
 static const char *const spool_mode_names[] = {"memory", "durable", NULL};
 static const char *const spool_full_names[] = {"drop_oldest", "drop_newest", "block", NULL};
@@ -229,7 +229,7 @@ const struct config_field app_rule_fields[] = {
     {CONFIG_ROW("filters", STRUCTS, s, filters), .fields = app_rule_fields,  \
         .size = sizeof(struct app_rule), .max = 4096, .help = (text)}
 
-/* ---- providers --------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 const char *const app_extended_names[] = {
     "sid", "session_id", "stack", "psm_key", "event_key", "start_key", "container_id", NULL};
@@ -367,7 +367,7 @@ static const struct config_field provider_fields[] = {
     {.key = NULL},
 };
 
-/* ---- sessions and outputs ---------------------------------------------------------------------- */
+/* ---- sessions and outputs -------------------------------------------------------------------- */
 
 static const struct config_field session_fields[] = {
     {CONFIG_ROW("name", STRING, struct app_session, name),
@@ -441,7 +441,7 @@ static const struct config_field output_fields[] = {
     {.key = NULL},
 };
 
-/* ---- the root ---------------------------------------------------------------------------------- */
+/* ---- the root -------------------------------------------------------------------------------- */
 
 /* The tables of one build: the rows of the top level refer to the modules of the registry. */
 struct tables {

@@ -19,8 +19,8 @@ struct app_root {
 };
 
 /*
- * The rows of struct app_root, with the modules of ${registry} as the variants of `sessions` and `outputs`;
- * they live as long as ${memory}. NULL: out of memory.
+ * The rows of struct app_root, with the modules of ${registry} as the variants of `sessions` and
+ * `outputs`; they live as long as ${memory}. NULL: out of memory.
  */
 const struct config_field *app_fields_create(
     struct config *memory, const struct app_registry *registry);

@@ -32,7 +32,8 @@ static bool is_for_here(const struct app_config *config)
     return here;
 }
 
-/* Memory that the agent allocates is only a part of what the process uses: stacks, and holes of the heap. */
+/* Memory that the agent allocates is only a part of what the process uses: stacks,
+ * and holes of the heap. */
 static void warn_of_memory(const struct app_config *config, struct config_report *report)
 {
     const uint64_t *limit = &config->root->agent.limits.memory_bytes;

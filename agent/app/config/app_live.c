@@ -39,8 +39,8 @@ static void check_events(const struct config *memory, const char *key,
     }
 }
 
-/* Providers make a session that records a system logger, too (starttrace, Logging Mode Constants: system
- * loggers do not use paged memory). If flags do, its input has reported it. */
+/* Providers make a session that records a system logger, too (starttrace, Logging Mode Constants:
+ * system loggers do not use paged memory). If flags do, its input has reported it. */
 static void check_paged(const struct config *memory, const struct app_session *session,
     const bool *paged, struct config_report *report)
 {

@@ -11,7 +11,7 @@
  */
 enum { PATH_SIZE = 4096 };
 
-/* ---- by name ------------------------------------------------------------------------------------- */
+/* ---- by name --------------------------------------------------------------------------------- */
 
 /* ${template} with ${filler} in place of each row of dates and fields; empty if it is too long. */
 static struct span fill(const char *template, char filler, char *path)
@@ -75,7 +75,7 @@ static bool is_watched(struct span pattern, struct span written)
     return matches(span_make(path, folder + name.size), written);
 }
 
-/* ---- by file ------------------------------------------------------------------------------------- */
+/* ---- by file --------------------------------------------------------------------------------- */
 
 struct search {
     struct plat_file_id id;

@@ -11,9 +11,9 @@ enum app_loop {
 };
 
 /*
- * How ${output} and ${session} conflict: the worst case of all paths. ${ret_pattern} is that path as the
- * session has it. No conflict if one of them is disabled or incomplete. Looks at the files that exist, since
- * one file may have several names.
+ * How ${output} and ${session} conflict: the worst case of all paths. ${ret_pattern} is that path
+ * as the session has it. No conflict if one of them is disabled or incomplete. Looks at the files
+ * that exist, since one file may have several names.
  */
 enum app_loop app_loop_find(
     const struct app_output *output, const struct app_session *session, const char **ret_pattern);

@@ -7,7 +7,8 @@
 #include "config/config_value.h"
 #include "pipeline/assembly/budget.h"
 
-/* The stream of output ${index} among those of the outputs before it; ${streams} if it has its own. */
+/* The stream of output ${index} among those of the outputs before it;
+ * ${streams} if it has its own. */
 static size_t find_stream(const struct app_config *config, const struct app_output *const *enabled,
     const struct pipeline_output *outputs, size_t index, size_t streams)
 {

@@ -3,8 +3,8 @@
 
 #include "app/config/app_config.h"
 
-/* The smallest `agent.memory` that is enough for everything that is enabled, in whole MB; 0 if there is no
- * memory to find out. */
+/* The smallest `agent.memory` that is enough for everything that is enabled, in whole MB; 0 if
+ * there is no memory to find out. */
 uint64_t app_memory_needed(const struct app_config *config);
 
 /* The share of `agent.memory` for definitions of files; 0 if there is no memory to find out. */

@@ -7,8 +7,8 @@
 
 enum { NAME_MAX_BYTES = 64 };
 
-/* A list of sessions or outputs, with the places of name and type in its elements: what the checks below
- * need. */
+/* A list of sessions or outputs, with the places of name and type in its elements: what the checks
+ * below need. */
 struct named_list {
     const char *noun;
     uint8_t *items;
@@ -87,8 +87,8 @@ static void check_given_names(
     }
 }
 
-/* The type, or the type with the first free number from 2. Each type keeps its count in ${next}, so that
- * many elements without a name do not search from the start each. */
+/* The type, or the type with the first free number from 2. Each type keeps its count in ${next}, so
+ * that many elements without a name do not search from the start each. */
 static const char *make_name(
     struct checker *checker, const char *type, const struct map *names, struct map *next)
 {
@@ -163,8 +163,8 @@ static bool has_name(const struct named_list *sessions, const char *name)
     return false;
 }
 
-/* Each session that an output names must exist. A session without a name, because its type is wrong, may
- * be the one that is meant: then nothing is reported. */
+/* Each session that an output names must exist. A session without a name, because its type is
+ * wrong, may be the one that is meant: then nothing is reported. */
 static void check_references(struct checker *checker, const struct app_root *root,
     const struct map *session_names, const struct named_list *sessions)
 {

@@ -314,7 +314,7 @@ bool app_providers_check(
     return true;
 }
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool refuse_name(const struct app_session *session, const struct provider_facts *facts,
     const char *name, struct error *err)
@@ -370,8 +370,8 @@ static void ask_for_bits(const struct guid *guid, const struct etw_system_provid
     keywords->name_count = 0;
 }
 
-/* For its own sessions, ETW's names on this machine have precedence over definitions in files: a provider
- * may be registered with any GUID. */
+/* For its own sessions, ETW's names on this machine have precedence over definitions in files: a
+ * provider may be registered with any GUID. */
 static void ask_machine(struct provider_spec *specs, size_t count, bool kernel)
 {
     struct etw_names *names = etw_names_create(NULL);
@@ -425,7 +425,8 @@ struct schema_cache *app_providers_all_schemas(const struct app_config *config,
     return create_cache(config, false, warn, warn_self, err);
 }
 
-/* Does anything need definitions: bits of keywords, or the provider that a live session is to enable? */
+/* Does anything need definitions: bits of keywords,
+ * or the provider that a live session is to enable? */
 static bool needs_definitions(const struct app_config *config, const struct app_session *session,
     const struct provider_spec *specs)
 {
@@ -443,7 +444,8 @@ static bool needs_definitions(const struct app_config *config, const struct app_
     return false;
 }
 
-/* If neither this machine nor a definition has the GUID of a provider, the known providers give it. */
+/* If neither this machine nor a definition has the GUID of a provider,
+ * the known providers give it. */
 static void take_known(const struct app_session *session, struct provider_spec *specs)
 {
     for (size_t i = 0; i < session->providers.count; i++) {

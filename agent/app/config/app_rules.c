@@ -110,8 +110,8 @@ void app_rules_complain(const struct config *memory, const struct app_rule *rule
     config_report_add_excerpt(report, position.file, position.line, column, what, text, characters);
 }
 
-/* ${flawed}: an error of the rule was reported. If that is a comma that splits its expression, then an
- * expression that ends too early is the same error. */
+/* ${flawed}: an error of the rule was reported. If that is a comma that splits its expression, then
+ * an expression that ends too early is the same error. */
 static void compile(const struct config *memory, const struct app_rule *rule, bool flawed,
     struct config_report *report)
 {

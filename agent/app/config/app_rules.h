@@ -4,8 +4,8 @@
 #include "app/config/app_config.h"
 #include "filter/filter.h"
 
-/* Complete a list of struct app_rule: each has one action, its place is known, its expression compiles.
- * Errors are added to ${report}. */
+/* Complete a list of struct app_rule: each has one action, its place is known, its expression
+ * compiles. Errors are added to ${report}. */
 void app_rules_check(
     const struct config *memory, const struct config_list *list, struct config_report *report);
 
@@ -34,7 +34,8 @@ void app_rules_complain(const struct config *memory, const struct app_rule *rule
 /* Is a rule of the configuration a rollup? */
 bool app_rules_roll_up(const struct app_config *config);
 
-/* Number of tables of buckets that limits by fields need: a list has one for each session that it is for. */
+/* Number of tables of buckets that limits by fields need:
+ * a list has one for each session that it is for. */
 size_t app_rules_bucket_tables(const struct app_config *config);
 
 /* All lists of rules of a configuration: their places ("session security") and their content. */

@@ -4,8 +4,8 @@
 #include "app/config/app_config.h"
 
 /*
- * The shape of the events of an output: by its type, then by the keys that every output has. Options that its
- * format does not use are zero.
+ * The shape of the events of an output: by its type, then by the keys that every output has.
+ * Options that its format does not use are zero.
  */
 struct event_options app_shape_options(const struct app_output *output);
 

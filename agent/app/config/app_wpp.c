@@ -29,7 +29,7 @@ static size_t count_names(const struct app_provider *provider)
     return count;
 }
 
-/* ---- messages ------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void complain_of_file(const struct question *q, const char *what)
 {
@@ -89,7 +89,7 @@ static void complain_of_flag(struct question *q, const char *flag)
         known.size ? known.text : "none");
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------ */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 /* The number of named flags that ${control} has, and the first one that it does not have. */
 static size_t count_known(const struct app_provider *provider, const struct wpp_control *control,

@@ -87,11 +87,12 @@ static void look_at(void *self, const struct event_schema *schema)
     }
 }
 
-/* ---- unknown names --------------------------------------------------------------------------------- */
+/* ---- unknown names --------------------------------------------------------------------------- */
 
 /*
- * Names of providers have long beginnings in common, and a name without a definition is nothing unusual. So a
- * suggestion needs a name with at most two errors, or one whose beginning was left out, as in DNS-Client.
+ * Names of providers have long beginnings in common, and a name without a definition is nothing
+ * unusual. So a suggestion needs a name with at most two errors, or one whose beginning was left
+ * out, as in DNS-Client.
  */
 enum { MAX_SLIPS = 2, MIN_ENDING_BYTES = 3, MAX_GUESSES = 256 };
 

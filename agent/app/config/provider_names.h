@@ -25,7 +25,8 @@ struct provider_facts {
     struct span meant;    /* not found: the known name that was probably meant; empty: none */
 };
 
-/* Fill all but `spec` of ${count} facts from all definitions of ${cache}. False if there is no memory. */
+/* Fill all but `spec` of ${count} facts from all definitions of ${cache}.
+ * False if there is no memory. */
 bool provider_names_find(struct schema_cache *cache, struct provider_facts *facts, size_t count);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/utf.h"
 #include "config/config_path.h"
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Bytes that YAML allows on one line (YAML 1.2.2, section 5.1), without what ends lines in older
  * versions of it and without byte order marks. */
@@ -59,7 +59,7 @@ bool install_config_check_url(const char *url, struct error *err)
         err, ERR_CONFIG, "the address of the output does not begin with https:// or http://");
 }
 
-/* ---- the text ---------------------------------------------------------------------------------- */
+/* ---- the text -------------------------------------------------------------------------------- */
 
 /* Editors of older Windows know only their own line ends. */
 static void put_lines(struct buf *out, const char *text)

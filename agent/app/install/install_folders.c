@@ -2,8 +2,9 @@
 
 #include <stdio.h>
 
-/* It adds files to a folder that it writes, and modifies what inherits that. But it has no right to remove,
- * rename or give away the folder itself, nor what lies in it with a list of its own: config and schema. */
+/* It adds files to a folder that it writes, and modifies what inherits that. But it has no right to
+ * remove, rename or give away the folder itself, nor what lies in it with a list of its own: config
+ * and schema. */
 #define WRITES_IN "(A;;0x1201bf;;;%s)(A;OICIIO;0x1301bf;;;%s)"
 #define READS "(A;OICI;FRFX;;;%s)"
 

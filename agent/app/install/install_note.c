@@ -49,7 +49,7 @@ bool install_note_write(const struct install_note *note, struct buf *out, struct
     return !out->failed || error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static struct span take_line(struct span *text)
 {

@@ -21,8 +21,9 @@
  * one call gives one line.
  *
  * On standard error a line is what all of the program's lines there are (`etwship: warning: …`),
- * without a time, which a terminal's user does not need and a service manager adds. A halted terminal
- * or a pipe without a reader blocks no thread: the log leaves lines out meanwhile, and counts them.
+ * without a time, which a terminal's user does not need and a service manager adds. A halted
+ * terminal or a pipe without a reader blocks no thread: the log leaves lines out meanwhile, and
+ * counts them.
  */
 enum { MAX_KINDS = 64, MAX_KIND_BYTES = 64, MAX_LINE_BYTES = 64 * 1024, READER_WAIT_MS = 100 };
 
@@ -109,7 +110,7 @@ struct log *log_create(const struct log_settings *settings, struct error *err)
     return log;
 }
 
-/* ---- one line ------------------------------------------------------------------------------------ */
+/* ---- one line -------------------------------------------------------------------------------- */
 
 static void add_time(struct buf *line)
 {
@@ -280,9 +281,10 @@ static void write_line(
     }
 }
 
-/* ---- thinning -------------------------------------------------------------------------------------- */
+/* ---- thinning -------------------------------------------------------------------------------- */
 
-/* Write how many lines were left out. A kind without any is removed: its next line is a first one. */
+/* Write how many lines were left out. A kind without any is removed:
+ * its next line is a first one. */
 static void tell_repeats(struct log *log, struct repeat *repeat, uint64_t now_ns)
 {
     if (repeat->count == 0) {

@@ -40,8 +40,8 @@ struct log_settings {
     uint64_t rotate_size; /* bytes; a file that would grow beyond it is set aside. 0: never */
     unsigned rotate_keep; /* files set aside: PATH.1 is the newest. 0: none */
 
-    /* Called with every line, too, unchanged, on the thread that wrote it; NULL: none. It must not write to
-     * this log. */
+    /* Called with every line, too, unchanged, on the thread that wrote it; NULL: none. It must not
+     * write to this log. */
     void (*also)(void *also_self, enum log_level level, enum log_cause cause, const char *text);
     void *also_self;
 
@@ -69,8 +69,8 @@ void log_write(struct log *log, enum log_level level, const char *kind, const ch
 void log_write_as(struct log *log, enum log_cause cause, enum log_level level, const char *kind,
     const char *format, ...) ETWSHIP_PRINTF(5, 6);
 
-/* The last warnings and errors that were written, the newest first, of which long ones are cut. ${each} is called
- * within this call, and must not write to the log. */
+/* The last warnings and errors that were written, the newest first, of which long ones are cut.
+ * ${each} is called within this call, and must not write to the log. */
 enum { LOG_RECENT_MAX = 20, LOG_RECENT_TEXT_BYTES = 600 };
 void log_recent(struct log *log,
     void (*each)(

@@ -28,11 +28,11 @@ struct session_selection {
     struct provider_selection *selection; /* of all entries; NULL: everything */
     struct provider_gate *gates;          /* entries with rules of their own */
     size_t gate_count;
-    bool
-        is_live; /* only what was switched on comes: kernel events and members of groups belong, too */
+    /* only what was switched on comes: kernel events and members of groups belong, too */
+    bool is_live;
 };
 
-/* ---- filters ---------------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 static const struct app_rule *rules_of(const struct config_list *list)
 {
@@ -104,7 +104,7 @@ static size_t count_filters(const struct app_config *config)
     return count;
 }
 
-/* ---- providers of a session -------------------------------------------------------------------- */
+/* ---- providers of a session ------------------------------------------------------------------ */
 
 static bool passes_gate(
     const struct provider_gate *gate, struct filter_scratch *scratch, const struct event *event)
@@ -216,7 +216,8 @@ static bool find_filters(
     return true;
 }
 
-/* Which events of its providers session ${index} need not ask ETW for, since no stream keeps them. */
+/* Which events of its providers session ${index} need not ask ETW for,
+ * since no stream keeps them. */
 static bool plan_scopes(struct agent_plan *plan, const struct agent_plan_settings *settings,
     size_t index, const struct filter *const *entries, struct provider_spec *specs,
     struct error *err)
@@ -291,7 +292,7 @@ static bool plan_providers(struct agent_plan *plan, const struct agent_plan_sett
     return ok && (!selection->is_live || plan_scopes(plan, settings, index, entries, specs, err));
 }
 
-/* ---- outputs and streams ------------------------------------------------------------------------- */
+/* ---- outputs and streams --------------------------------------------------------------------- */
 
 /* Batches of a stream are sealed as the most impatient of its outputs wants it. */
 static void narrow(struct pipeline_stream *stream, const struct app_config *config,
@@ -387,7 +388,7 @@ static bool plan_output(struct agent_plan *plan, size_t index,
     return !text || route(plan, output, text, err);
 }
 
-/* ---- sessions ----------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static void list_streams(struct agent_plan *plan, size_t index)
 {
@@ -455,7 +456,7 @@ static bool plan_session(struct agent_plan *plan, size_t index,
            (!config->ops->needs_eventlog || plan_evt_scope(plan, index, err));
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool allocate(struct agent_plan *plan, const struct app_config *config, struct error *err)
 {

@@ -12,10 +12,10 @@
 struct agent_plan {
     struct pipeline_session *sessions;
     const struct app_session **session_configs; /* by session */
-    const struct app_session *
-        *events_of;                   /* by session: whose events they are, for people and outputs;
-                                             of a boot file (app_boot.h) the session that wrote it */
-    struct provider_spec **providers; /* by session: of its entries, names of keywords as bits */
+    /* by session: whose events they are, for people and outputs;
+     * of a boot file (app_boot.h) the session that wrote it */
+    const struct app_session **events_of;
+    struct provider_spec **providers;    /* by session: of its entries, names of keywords as bits */
     const struct evt_scope **evt_scopes; /* by session: of event logs; NULL: all is kept */
     size_t session_count;
     struct pipeline_stream *streams;

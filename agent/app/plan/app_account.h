@@ -5,11 +5,11 @@
 #include "service/service_plan.h"
 
 /*
- * Which sessions the account of a service has too few rights for. LocalSystem has them all but those that
- * Windows gives to no agent (etw_enable_protected). A virtual account is a member of Performance Log
- * Users, no administrator: it may start, control and read sessions, and enable providers, but not
- * those of the kernel (StartTrace, ControlTrace and "Configuring and Starting a SystemTraceProvider
- * Session" on learn.microsoft.com). No I/O.
+ * Which sessions the account of a service has too few rights for. LocalSystem has them all but
+ * those that Windows gives to no agent (etw_enable_protected). A virtual account is a member of
+ * Performance Log Users, no administrator: it may start, control and read sessions, and enable
+ * providers, but not those of the kernel (StartTrace, ControlTrace and "Configuring and Starting a
+ * SystemTraceProvider Session" on learn.microsoft.com). No I/O.
  */
 
 /* Why ${account} has too few rights for the session, as "why. what to do"; NULL: its configuration

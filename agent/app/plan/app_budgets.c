@@ -20,9 +20,9 @@ static struct provider_limit limit_of(const struct app_budget *budget)
         .events = (uint64_t)budget->events, .bytes = budget->bytes, .burst_ns = budget->burst_ns};
 }
 
-/* By which GUID the events of an entry come. A name that neither this machine nor a definition nor the
- * table of known providers has is taken for that of a TraceLogging provider, as where it is switched
- * on. */
+/* By which GUID the events of an entry come. A name that neither this machine nor a definition nor
+ * the table of known providers has is taken for that of a TraceLogging provider, as where it is
+ * switched on. */
 static struct guid guid_of(const struct provider_spec *spec, const struct etw_names *names)
 {
     struct guid guid = spec->guid;

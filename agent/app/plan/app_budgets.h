@@ -17,8 +17,8 @@ bool app_budgets_plan(const struct app_config *config, const struct app_session 
 /* Was ${budget} given, be it as one without limits? */
 bool app_budgets_is_given(const struct app_config *config, const struct app_budget *budget);
 
-/* Why budgets have no effect, as "what. what to do"; NULL: they have one. ${provider} NULL: that of the
- * session. */
+/* Why budgets have no effect, as "what. what to do"; NULL: they have one. ${provider} NULL: that of
+ * the session. */
 const char *app_budgets_problem(
     const struct app_session *session, const struct app_provider *provider);
 

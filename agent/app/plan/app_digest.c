@@ -70,8 +70,8 @@ uint64_t app_digest_shown(const struct app_config *config)
     return shown;
 }
 
-/* Without a table of keys the files themselves are all that is read: no file with a secret, and of the
- * variables only those in the names of files. */
+/* Without a table of keys the files themselves are all that is read: no file with a secret, and of
+ * the variables only those in the names of files. */
 void app_digest_sources(const char *path, struct app_digest *ret_digest)
 {
     static const struct config_field no_keys[] = {{.key = NULL}};

@@ -17,14 +17,14 @@ struct app_digest {
 bool app_digest_take(
     const struct app_config *config, struct app_digest *ret_digest, struct error *err);
 
-/* A hash to show: of the values alone, without secrets and values of maps. So machines with the same configuration
- * show the same one. 0: out of memory. */
+/* A hash to show: of the values alone, without secrets and values of maps. So machines with the
+ * same configuration show the same one. 0: out of memory. */
 uint64_t app_digest_shown(const struct app_config *config);
 
 /*
- * As app_digest_take, of the file ${path} and of the files that it includes, whether they are valid or not: by
- * their names
- * and by when each was last changed. A file that appears or goes changes it, too. One thread at a time.
+ * As app_digest_take, of the file ${path} and of the files that it includes, whether they are valid
+ * or not: by their names and by when each was last changed. A file that appears or goes changes it,
+ * too. One thread at a time.
  */
 void app_digest_sources(const char *path, struct app_digest *ret_digest);
 

@@ -18,7 +18,7 @@ const char *const app_policy_names[APP_POLICY_COUNT] = {
     [APP_POLICY_OUTPUT_CA] = "OutputCa",
 };
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool check_config_file(const char *text, struct error *err)
 {
@@ -102,7 +102,7 @@ bool app_policy_is_empty(const struct app_policy *policy)
     return true;
 }
 
-/* ---- settings ------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 /* The key of an output's address: `hosts` is a list. NULL: it has none. */
 static const char *address_key(const struct app_output *output)
@@ -116,7 +116,8 @@ static const char *address_key(const struct app_output *output)
     return NULL;
 }
 
-/* Can a policy with ${name} as OutputName, or "", be about ${output}? A disabled output has to be named. */
+/* Can a policy with ${name} as OutputName, or "", be about ${output}?
+ * A disabled output has to be named. */
 static bool may_mean(const char *name, const struct app_output *output)
 {
     bool is_meant = *name ? strcmp(name, output->name) == 0 : output->enabled;

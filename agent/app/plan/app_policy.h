@@ -11,7 +11,8 @@
 enum app_policy_value {
     APP_POLICY_CONFIG_FILE,     /* the configuration of the service */
     APP_POLICY_SERVICE_ACCOUNT, /* the account that it is installed with */
-    APP_POLICY_OUTPUT_NAME, /* the output that the next two are of; else the only one with an address */
+    /* the output that the next two are of; else the only one with an address */
+    APP_POLICY_OUTPUT_NAME,
     APP_POLICY_OUTPUT_URL,
     APP_POLICY_OUTPUT_CA,
     APP_POLICY_COUNT
@@ -30,9 +31,9 @@ struct app_policy {
 };
 
 /*
- * Read it. A system without a registry, and a machine without such a policy, have an empty one. ERR_CONFIG,
- * naming the value: it is no text, too long, or no value that it may have. ERR_IO: it cannot be read, so
- * what it demands is not known.
+ * Read it. A system without a registry, and a machine without such a policy, have an empty one.
+ * ERR_CONFIG, naming the value: it is no text, too long, or no value that it may have. ERR_IO: it
+ * cannot be read, so what it demands is not known.
  */
 bool app_policy_read(struct app_policy *ret_policy, struct error *err);
 

@@ -9,9 +9,10 @@
 #include "input/windows/etw_plan.h"
 
 /*
- * What a provider writes is known best by the machine that the session runs on; from definitions in files come
- * the names and the payloads of the same events, or all of it where this machine says nothing. Kernel
- * providers, classic ones and those of WPP messages decide by their own code what they write.
+ * What a provider writes is known best by the machine that the session runs on; from definitions in
+ * files come the names and the payloads of the same events, or all of it where this machine says
+ * nothing. Kernel providers, classic ones and those of WPP messages decide by their own code what
+ * they write.
  */
 enum { MAX_EVENTS = 65536 };
 
@@ -47,7 +48,7 @@ const char *app_scope_hindrance(const struct app_session *session, const struct 
     return live.session && live.session->push_down ? NULL : "as push_down is false";
 }
 
-/* ---- definitions ------------------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static void add(struct known *known, const struct event_descriptor *d,
     const struct event_schema *schema, uint8_t unstated)
@@ -135,7 +136,7 @@ static void ask_machine(const struct provider_spec *spec, struct known *known)
     free(own.events);
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------------ */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 static bool copy_payload(
     const struct filter_push *push, struct arena *memory, struct provider_scope *scope)
@@ -185,9 +186,9 @@ static struct span name_of(const struct provider_spec *spec, const struct known 
     return name;
 }
 
-/* What other events are told by comes whatever rules say, as far as the entry asks for it: starts and ends of
- * processes, images and rundowns of Microsoft-Windows-Kernel-Process, which process.* of all events is
- * made of. Levels and keywords are those of its manifest. */
+/* What other events are told by comes whatever rules say, as far as the entry asks for it: starts
+ * and ends of processes, images and rundowns of Microsoft-Windows-Kernel-Process, which process.*
+ * of all events is made of. Levels and keywords are those of its manifest. */
 static const struct filter_push_need of_processes[] = {
     {1, 4, 0x10}, {2, 4, 0x10}, {5, 4, 0x40}, {6, 4, 0x40}, {15, 4, 0x10}};
 

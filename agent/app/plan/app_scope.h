@@ -22,7 +22,8 @@ struct app_scope_settings {
     struct arena *memory;                /* of the scopes */
 };
 
-/* Fill in the scope of ${specs}, of the session's entries, whose keywords are bits. False: out of memory. */
+/* Fill in the scope of ${specs}, of the session's entries, whose keywords are bits.
+ * False: out of memory. */
 bool app_scope_find(const struct app_scope_settings *settings, struct provider_spec *specs,
     size_t count, struct error *err);
 
@@ -31,7 +32,8 @@ bool app_scope_find(const struct app_scope_settings *settings, struct provider_s
 bool app_scope_of_logs(const struct app_scope_settings *settings,
     const struct evt_scope **ret_scope, struct error *err);
 
-/* Why ETW is not asked to keep anything of the entry away, whatever the rules; NULL: it is asked. "as …". */
+/* Why ETW is not asked to keep anything of the entry away, whatever the rules;
+ * NULL: it is asked. "as …". */
 const char *app_scope_hindrance(
     const struct app_session *session, const struct provider_spec *spec);
 

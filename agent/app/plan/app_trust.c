@@ -61,7 +61,7 @@ static void search_fini(struct search *search)
     buf_fini(&search->told);
 }
 
-/* ---- one place --------------------------------------------------------------------------------- */
+/* ---- one place ------------------------------------------------------------------------------- */
 
 static void say(struct search *search)
 {
@@ -202,9 +202,10 @@ static void judge_tree(struct search *search, const char *path)
     buf_fini(&search->pending);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
-/* The folders that `include` searches: a program that can put a file there can write the configuration. */
+/* The folders that `include` searches: a program that can put a file there can write the
+ * configuration. */
 static void judge_includes(struct search *search, const struct app_config *config)
 {
     for (size_t i = 0; i < config->root->include.count; i++) {
@@ -238,8 +239,8 @@ static void judge_schemas(struct search *search, const struct app_config *config
     }
 }
 
-/* The account whose data folder is trusted in a process that is not the agent. On Linux the agent has an
- * account of its own, and the installation or the system gives it the folder. */
+/* The account whose data folder is trusted in a process that is not the agent. On Linux the agent
+ * has an account of its own, and the installation or the system gives it the folder. */
 static uint32_t agent_user(const struct search *search, const char *data_dir)
 {
     struct plat_rights rights;
@@ -252,8 +253,8 @@ static uint32_t agent_user(const struct search *search, const char *data_dir)
     return user;
 }
 
-/* A service with all rights trusts the data that the service wrote with fewer rights. Returns the previously
- * trusted account. */
+/* A service with all rights trusts the data that the service wrote with fewer rights. Returns the
+ * previously trusted account. */
 static const struct sid *believe_service(struct search *search)
 {
     const struct sid *before = search->system.own.service;
@@ -496,7 +497,7 @@ size_t app_trust_find_program(
     return search.told_count;
 }
 
-/* ---- folders of our own ------------------------------------------------------------------------ */
+/* ---- folders of our own ---------------------------------------------------------------------- */
 
 static void set_error(void *self, const char *text)
 {
@@ -518,8 +519,8 @@ bool app_trust_make_private(const char *folder, struct error *err)
     return search.told_count == 0;
 }
 
-/* A folder that is there was made by an administrator, or by an installation before; its list may be anything,
- * as it is replaced. */
+/* A folder that is there was made by an administrator, or by an installation before; its list may
+ * be anything, as it is replaced. */
 static bool may_take_over(const char *folder, struct error *err)
 {
     struct search search;

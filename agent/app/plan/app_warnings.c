@@ -32,7 +32,7 @@ struct search {
     config_error_at(              \
         (search)->config->memory, (member), sizeof(*(member)), (search)->report, __VA_ARGS__)
 
-/* ---- rules ----------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static bool is_true(const char *text)
 {
@@ -89,7 +89,7 @@ static void warn_of_rules(void *self, const char *where, const struct config_lis
     }
 }
 
-/* ---- providers ------------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static void warn_of_protected(const struct search *search, const struct app_session *session,
     const struct app_provider *provider)
@@ -218,7 +218,7 @@ static void warn_of_providers(const struct search *search, const struct app_sess
     }
 }
 
-/* ---- budgets --------------------------------------------------------------------------------------- */
+/* ---- budgets --------------------------------------------------------------------------------- */
 
 static void warn_of_budget(const struct search *search, const struct app_session *session,
     const struct app_provider *provider, const struct app_budget *budget)
@@ -240,7 +240,7 @@ static void warn_of_budgets(const struct search *search, const struct app_sessio
     }
 }
 
-/* ---- sessions and outputs -------------------------------------------------------------------------- */
+/* ---- sessions and outputs -------------------------------------------------------------------- */
 
 /* A file of ETW's holds numbers all the same: sessions that record want them there. */
 static void warn_of_sequence(const struct search *search, const struct app_session *session)
@@ -434,7 +434,7 @@ void app_warnings_find(const struct app_config *config, struct config_report *re
     }
 }
 
-/* ---- what definitions say -------------------------------------------------------------------------- */
+/* ---- what definitions say -------------------------------------------------------------------- */
 
 static void warn_of_names(const struct search *search, const struct app_provider *provider,
     const char *noun, const char *const *names, size_t count, uint64_t found)

@@ -28,7 +28,7 @@ static void keep_reason(void *host, size_t record, const struct output_rejection
         (const char *)why->reason.data);
 }
 
-/* ---- the event -------------------------------------------------------------------------------------- */
+/* ---- the event ------------------------------------------------------------------------------- */
 
 static bool write_event(struct trial *trial, struct error *err)
 {
@@ -75,7 +75,7 @@ static bool render_route(struct trial *trial, const char *text, struct error *er
     return good;
 }
 
-/* ---- the delivery ------------------------------------------------------------------------------------ */
+/* ---- the delivery ---------------------------------------------------------------------------- */
 
 static bool judge(const struct trial *trial, enum output_verdict verdict,
     const struct output_report *report, struct error *err)

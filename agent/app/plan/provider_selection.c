@@ -116,7 +116,7 @@ void provider_selection_destroy(struct provider_selection *selection)
     free(selection);
 }
 
-/* ---- matching --------------------------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 static bool is_from(const struct selected *selected, const struct event *event)
 {
@@ -130,7 +130,8 @@ static bool is_from(const struct selected *selected, const struct event *event)
         return false;
     }
     if (spec->name.size == 0) {
-        /* Events with a decode GUID are enabled by their control GUID, which is an item of theirs. */
+        /* Events with a decode GUID are enabled by their control GUID,
+         * which is an item of theirs. */
         const struct extended_item *control = record_extended(event->record, EXTENDED_CONTROL_GUID);
         if (control && control->data.size == sizeof(spec->guid.bytes) &&
             memcmp(control->data.data, spec->guid.bytes, control->data.size) == 0) {
@@ -186,8 +187,8 @@ static bool is_of_process(const struct provider_spec *spec, const struct event_r
 }
 
 /* What the code that writes a message looks at before it does; a record does not hold it, but the
- * format has names. Those of levels: evntrace.h. A bit of the flags may have several names, of which the
- * format has one. */
+ * format has names. Those of levels: evntrace.h. A bit of the flags may have several names, of
+ * which the format has one. */
 static bool passes_format(const struct provider_spec *spec, const struct event *event)
 {
     static const char *const levels[][2] = {{"TRACE_LEVEL_CRITICAL", "TRACE_LEVEL_FATAL"},
@@ -256,7 +257,7 @@ bool provider_selection_passes(
     return selection->count == 0;
 }
 
-/* ---- what matched nothing ------------------------------------------------------------------------ */
+/* ---- what matched nothing -------------------------------------------------------------------- */
 
 size_t provider_selection_count(const struct provider_selection *selection)
 {

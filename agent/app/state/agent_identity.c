@@ -16,7 +16,8 @@ static bool make_uuid(char text[GUID_TEXT_SIZE + 1], struct error *err)
     if (!plat_random(guid.bytes, sizeof(guid.bytes), err)) {
         return false;
     }
-    /* The stored form is little-endian in its first three fields: version in byte 7, variant in 8. */
+    /* The stored form is little-endian in its first three fields:
+     * version in byte 7, variant in 8. */
     guid.bytes[7] = (uint8_t)((guid.bytes[7] & 0x0f) | 0x40);
     guid.bytes[8] = (uint8_t)((guid.bytes[8] & 0x3f) | 0x80);
     guid_write(&guid, text);

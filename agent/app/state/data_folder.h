@@ -17,8 +17,9 @@ bool data_folder_path(
     const char *folder, const char *name, char path[DATA_FOLDER_PATH_BYTES], struct error *err);
 
 /*
- * Make the folder if needed, and hold it by its file `lock`, to be let go with plat_lock_drop. NULL if
- * another agent holds it (ERR_STOPPED, the text names its process), or if it cannot be used.
+ * Make the folder if needed, and hold it by its file `lock`, to be let go with plat_lock_drop.
+ * NULL if another agent holds it (ERR_STOPPED, the text names its process), or if it cannot be
+ * used.
  */
 struct plat_lock *data_folder_take(const char *folder, struct error *err);
 

@@ -25,7 +25,7 @@ struct spool_output_facts *spool_facts_output(const struct spool_facts *facts, c
     return NULL;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool add_segment(void *self, const struct catalogue_segment *segment)
 {
@@ -95,7 +95,7 @@ bool spool_facts_read(struct catalogue *catalogue, struct spool_facts *ret_facts
     return true;
 }
 
-/* ---- batches ---------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 /* The range of a scan: batches of one stream (0: of all) between two ids, except those that an
  * output has settled. */

@@ -6,8 +6,8 @@
 #include "base/visible.h"
 
 /*
- * All that is to be hidden is marked first, byte by byte, so that secrets may overlap, hold one another, and
- * be found in any order; then each marked run becomes three stars.
+ * All that is to be hidden is marked first, byte by byte, so that secrets may overlap, hold one
+ * another, and be found in any order; then each marked run becomes three stars.
  */
 enum { MAX_FORM_BYTES = 512 * 1024, SHORTEST_PART_BYTES = 8, MAX_CUT_BYTES = 4096 };
 
@@ -62,7 +62,7 @@ static void add_buf(struct redactor *r, struct buf *form)
     buf_reset(form);
 }
 
-/* ---- forms ------------------------------------------------------------------------------------------ */
+/* ---- forms ----------------------------------------------------------------------------------- */
 
 static void put_json(struct span text, struct buf *out)
 {
@@ -192,7 +192,8 @@ void redactor_add(struct redactor *redactor, const char *text, const char *user)
     }
 }
 
-/* What a quoted value of YAML means, as far as quotes and backslashes go: \" \\ ''. Has it changed? */
+/* What a quoted value of YAML means, as far as quotes and backslashes go: \" \\ ''.
+ * Has it changed? */
 static bool unescape(char *text)
 {
     size_t size = 0;
@@ -226,7 +227,7 @@ void redactor_add_source(struct redactor *redactor, struct span text)
     }
 }
 
-/* ---- hiding ---------------------------------------------------------------------------------------- */
+/* ---- hiding ---------------------------------------------------------------------------------- */
 
 static void mark_known(const struct redactor *r, struct span text, uint8_t *marks)
 {

@@ -29,8 +29,8 @@ void redactor_fini(struct redactor *redactor);
  */
 void redactor_add(struct redactor *redactor, const char *text, const char *user);
 
-/* Hide the values of what ${text}, the file of a configuration that may have errors, calls a secret: by
- * keys such as password and token. */
+/* Hide the values of what ${text}, the file of a configuration that may have errors, calls a
+ * secret: by keys such as password and token. */
 void redactor_add_source(struct redactor *redactor, struct span text);
 
 /* Append ${text} to ${out}, with *** in place of each secret. */

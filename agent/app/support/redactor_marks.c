@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* ---- words ------------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* In the name of what is secret, in small letters, without - and _. */
 static const char *const secret_words[] = {"password", "passwd", "passphrase", "secret", "token",
@@ -70,7 +70,7 @@ static bool is_secret(const char *name)
     return false;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static size_t skip_spaces(struct span text, size_t at)
 {
@@ -122,7 +122,8 @@ static bool ends_quote(struct span text, size_t at, size_t quote, uint8_t closin
                      : text.data[at] == closing;
 }
 
-/* Two bytes stand for a quote within quotes: \" in JSON and in YAML's double quotes, '' in its single ones. */
+/* Two bytes stand for a quote within quotes: \" in JSON and in YAML's double quotes,
+ * '' in its single ones. */
 static bool is_escaped(struct span text, size_t at, size_t quote, uint8_t closing)
 {
     bool begins = closing == '"' ? text.data[at] == '\\' : text.data[at] == '\'';
@@ -157,7 +158,8 @@ static bool find_value(struct span text, size_t at, enum value_end end, struct v
     return value.end > value.start;
 }
 
-/* Does what begins here only say where the secret is, or that there is one? A map or a list is none. */
+/* Does what begins here only say where the secret is, or that there is one?
+ * A map or a list is none. */
 static bool says_nothing(struct span text, size_t at)
 {
     static const char *const starts[] = {"(set)", "***", "${", "file:", "dpapi:"};
@@ -212,15 +214,15 @@ bool redactor_marks_next_value(struct span text, size_t *at, struct span *ret_va
     return false;
 }
 
-/* ---- guesses ---------------------------------------------------------------------------------------- */
+/* ---- guesses --------------------------------------------------------------------------------- */
 
 static void mark(uint8_t *marks, size_t start, size_t end)
 {
     memset(marks + start, 1, end - start);
 }
 
-/* `scheme://user:password@host/path?query`. A password that was not escaped may hold any character, so what
- * stands before the last @ of the word goes. Where the word ends. */
+/* `scheme://user:password@host/path?query`. A password that was not escaped may hold any character,
+ * so what stands before the last @ of the word goes. Where the word ends. */
 static size_t guess_address(struct span text, size_t at, uint8_t *marks)
 {
     size_t end = at;

@@ -13,8 +13,9 @@ enum { SUPPORT_LOG_MAX_BYTES = 1024 * 1024, SUPPORT_LOG_PATH_BYTES = 4096 };
 bool support_log_path(const struct app_log *log, char path[SUPPORT_LOG_PATH_BYTES]);
 
 /*
- * Append the last whole lines of the file ${path}, and of PATH.1 before it, SUPPORT_LOG_MAX_BYTES together at
- * most. Links are not followed: an account that may write to the folder could add any file to the bundle.
+ * Append the last whole lines of the file ${path}, and of PATH.1 before it, SUPPORT_LOG_MAX_BYTES
+ * together at most. Links are not followed: an account that may write to the folder could add any
+ * file to the bundle.
  */
 bool support_log_read(const char *path, struct buf *out, struct error *err);
 

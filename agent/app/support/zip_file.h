@@ -4,9 +4,9 @@
 #include "base/buf.h"
 
 /*
- * A .zip file that is made in one go: each member is whole in memory and is written compressed, one after the
- * other. The file must not be there yet, and only its owner may read it. (APPNOTE.TXT of PKWARE, 4.3; no
- * ZIP64: members and file stay below 4 GB.)
+ * A .zip file that is made in one go: each member is whole in memory and is written compressed, one
+ * after the other. The file must not be there yet, and only its owner may read it. (APPNOTE.TXT of
+ * PKWARE, 4.3; no ZIP64: members and file stay below 4 GB.)
  */
 struct zip_file {
     struct plat_file *file;
@@ -25,8 +25,8 @@ bool zip_file_create(struct zip_file *zip, const char *path, uint64_t time, stru
 /* Add ${bytes} as ${name}, in UTF-8 with / between folders. */
 bool zip_file_add(struct zip_file *zip, const char *name, struct span bytes, struct error *err);
 
-/* Write what makes it a .zip, to the disk, and close it. After a failure here, or of zip_file_add, there is
- * no file any more once zip_file_fini was called. */
+/* Write what makes it a .zip, to the disk, and close it. After a failure here, or of zip_file_add,
+ * there is no file any more once zip_file_fini was called. */
 bool zip_file_finish(struct zip_file *zip, struct error *err);
 
 /* Remove what was not finished. */

@@ -131,7 +131,7 @@ static void tell_entry(struct search *search, size_t index)
         which_events(search), hint);
 }
 
-/* ---- names in rules ---------------------------------------------------------------------------------- */
+/* ---- names in rules -------------------------------------------------------------------------- */
 
 static bool is_ascii(struct span text)
 {

@@ -5,9 +5,9 @@
 #include "app/trace/trace_run.h"
 
 /*
- * Selections of recorded traces that matched nothing: which name it was, and what the traces have that
- * may have been meant. The traces are read once more for that, so it is asked at the end, and only if
- * something matched nothing.
+ * Selections of recorded traces that matched nothing: which name it was, and what the traces have
+ * that may have been meant. The traces are read once more for that, so it is asked at the end, and
+ * only if something matched nothing.
  */
 enum { NO_MATCH_MAX_EVENTS = 2000000 }; /* so many are looked at, from the start */
 
@@ -36,8 +36,8 @@ struct no_match {
     uint64_t seen;   /* events */
 };
 
-/* Tell what no event matches. A name that nothing can be said of is not told. False with ${err} set if the
- * traces cannot be read again. */
+/* Tell what no event matches. A name that nothing can be said of is not told. False with ${err} set
+ * if the traces cannot be read again. */
 bool no_match_find(
     const struct no_match_settings *settings, struct no_match *ret_found, struct error *err);
 

@@ -30,13 +30,13 @@ struct event_observer trace_census_observer(struct trace_census *census);
 /* Events so far. */
 uint64_t trace_census_events(const struct trace_census *census);
 
-/* Providers, those with the most events first; the array is the caller's to free, NULL if there are none.
- * ${ret_beyond}: events for whose providers there was no room. */
+/* Providers, those with the most events first; the array is the caller's to free, NULL if there are
+ * none. ${ret_beyond}: events for whose providers there was no room. */
 const struct census_provider **trace_census_providers(
     const struct trace_census *census, size_t *ret_count, uint64_t *ret_beyond);
 
-/* May an event have such a name, but for ASCII case? It may if there was no room for some names. If not,
- * ${ret_meant} is the nearest name, or empty. */
+/* May an event have such a name, but for ASCII case? It may if there was no room for some names.
+ * If not, ${ret_meant} is the nearest name, or empty. */
 bool trace_census_may_have(const struct trace_census *census, enum census_name kind,
     struct span name, struct span *ret_meant);
 

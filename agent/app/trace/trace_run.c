@@ -6,8 +6,8 @@
 #include "platform/plat_system.h"
 
 /*
- * The pipeline's threads are those of its parts. The worker shows events to the observer, and stops the input when that
- * has seen enough, as the output's thread does when it ends.
+ * The pipeline's threads are those of its parts. The worker shows events to the observer, and stops
+ * the input when that has seen enough, as the output's thread does when it ends.
  */
 
 /* The input that runs now, for the signal thread. stop() of an input may be called at any time
@@ -71,7 +71,7 @@ struct run {
     struct trace_result result;
 };
 
-/* ---- what the pipeline asks and tells -------------------------------------------------------------- */
+/* ---- what the pipeline asks and tells -------------------------------------------------------- */
 
 static struct schema_cache *make_cache(void *self, size_t session, size_t worker, struct error *err)
 {
@@ -146,7 +146,7 @@ static bool is_stopping(void *self)
     return trace_run_stopping();
 }
 
-/* ---- the run --------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static struct input_decoding decoding_of(const struct trace_run_settings *settings)
 {

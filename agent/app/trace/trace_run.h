@@ -4,9 +4,10 @@
 #include "pipeline/assembly/pipeline.h"
 
 /*
- * Recorded traces from their first record to their last, for commands: a pipeline of its own with one session and one
- * worker, whose batches wait in memory. The input runs on the calling thread, decoding and output have their own. A
- * signal (plat_on_stop) ends it in good order: what was read is delivered, unless its reader makes it wait.
+ * Recorded traces from their first record to their last, for commands: a pipeline of its own with
+ * one session and one worker, whose batches wait in memory. The input runs on the calling thread,
+ * decoding and output have their own. A signal (plat_on_stop) ends it in good order: what was read
+ * is delivered, unless its reader makes it wait.
  */
 struct trace_run_output {
     const struct output_ops *ops;

@@ -10,9 +10,9 @@
 #include "schema/windows/tdh_registry.h"
 
 /*
- * Of an event that several definitions describe, those count that the decoder may take: the cache is asked
- * for it as for an event that came. Of those that find the same bytes for each field it always takes the
- * first.
+ * Of an event that several definitions describe, those count that the decoder may take: the cache
+ * is asked for it as for an event that came. Of those that find the same bytes for each field it
+ * always takes the first.
  */
 enum { MAX_TYPES = 1 << 20, MAX_BYTES = 256 * 1024 * 1024 };
 
@@ -34,7 +34,7 @@ struct search {
     bool failed; /* out of memory */
 };
 
-/* ---- whose definitions count ------------------------------------------------------------------------- */
+/* ---- whose definitions count ----------------------------------------------------------------- */
 
 static bool is_of(const struct provider_spec *spec, const struct event_schema *schema)
 {
@@ -47,7 +47,8 @@ static bool is_of(const struct provider_spec *spec, const struct event_schema *s
                                        span_equal_nocase(spec->name, schema->task_name))));
 }
 
-/* Does the entry ask for events of this id? Names and ids of other kinds of events are not looked at. */
+/* Does the entry ask for events of this id? Names and ids of other kinds of
+ * events are not looked at. */
 static bool asks_for(const struct provider_spec *spec, const struct event_schema *schema)
 {
     const struct provider_events *wanted = &spec->include;
@@ -131,7 +132,7 @@ static void look_at(void *self, const struct event_schema *schema)
     }
 }
 
-/* ---- which one the decoder takes ----------------------------------------------------------------------- */
+/* ---- which one the decoder takes ------------------------------------------------------------- */
 
 /* Do both find the same bytes for each field? */
 static bool reads_alike(const struct event_schema *a, const struct event_schema *b)
@@ -165,7 +166,7 @@ static void ask_for(struct search *search, struct schema_cache *cache, const str
     }
 }
 
-/* ---- where they are ---------------------------------------------------------------------------------- */
+/* ---- where they are -------------------------------------------------------------------------- */
 
 /* Definitions registered on this machine apply to events recorded here. */
 static void look_at_registered(struct search *search)
@@ -189,8 +190,8 @@ static void look_at_registered(struct search *search)
     tdh_registry_fini(&registry);
 }
 
-/* Is it the first event of its definition in this session? A definition's address says nothing: the cache uses
- * memory again. */
+/* Is it the first event of its definition in this session? A definition's address says nothing: the
+ * cache uses memory again. */
 static bool is_first_of(struct search *search, const struct event_schema *schema)
 {
     const uint64_t key[] = {(uintptr_t)search->session, schema->serial};
@@ -294,7 +295,7 @@ static bool look_at_session(struct search *search, struct error *err)
     return !search->failed || error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 size_t typed_fields_room(const struct app_output *output)
 {

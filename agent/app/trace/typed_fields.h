@@ -5,9 +5,9 @@
 #include "event/model/index_fields.h"
 
 /*
- * Which fields the payloads have that come to an output (event/model/index_fields.h): by the definitions of
- * the providers that its sessions name, as far as files of `schema`, this machine, the program itself,
- * and if the configuration wants it, recorded traces know them.
+ * Which fields the payloads have that come to an output (event/model/index_fields.h): by the
+ * definitions of the providers that its sessions name, as far as files of `schema`, this machine,
+ * the program itself, and if the configuration wants it, recorded traces know them.
  */
 struct typed_fields {
     struct index_fields *fields; /* chosen */
@@ -32,8 +32,8 @@ struct typed_fields_settings {
 /* 0: the output makes no types of fields, and there is nothing to find. No I/O. */
 size_t typed_fields_room(const struct app_output *output);
 
-/* The caller frees ${ret_typed} with typed_fields_fini. False with ${err} set: out of memory, or there is
- * a source of definitions that cannot work. */
+/* The caller frees ${ret_typed} with typed_fields_fini. False with ${err} set: out of memory, or
+ * there is a source of definitions that cannot work. */
 bool typed_fields_find(const struct typed_fields_settings *settings, struct typed_fields *ret_typed,
     struct error *err);
 void typed_fields_fini(struct typed_fields *typed);

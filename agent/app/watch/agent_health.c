@@ -7,8 +7,8 @@
 #include "status/metric_json.h"
 
 /*
- * A state lasts as long as the ledger says so. What happens at a moment (a loss, a repair) counts for some time,
- * so that a client that asks now and then sees it.
+ * A state lasts as long as the ledger says so. What happens at a moment (a loss, a repair) counts
+ * for some time, so that a client that asks now and then sees it.
  */
 #define SECOND_NS UINT64_C(1000000000)
 static const uint64_t recent_ns = 300 * SECOND_NS;
@@ -48,7 +48,7 @@ enum agent_severity agent_health_severity(enum agent_cause cause)
     return causes[cause].severity;
 }
 
-/* ---- findings ---------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static void add(struct agent_health *health, enum agent_cause cause, const char *session,
     const char *output, const char *format, ...) ETWSHIP_PRINTF(5, 6);
@@ -250,7 +250,7 @@ void agent_health_set(struct agent_health *ret_health, enum agent_cause cause, c
 static const char *const severities[] = {
     [AGENT_NOTE] = "note", [AGENT_DEGRADED] = "degraded", [AGENT_UNREADY] = "unready"};
 
-/* ---- texts -------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static void add_member(struct buf *out, const char *name, const char *value)
 {

@@ -4,7 +4,8 @@
 #include "app/watch/agent_status.h"
 #include "base/buf.h"
 
-/* Is the agent well, and if not, why? From numbers alone, so that the same moment gives the same answer everywhere. */
+/* Is the agent well, and if not, why? From numbers alone,
+ * so that the same moment gives the same answer everywhere. */
 enum agent_severity { AGENT_NOTE, AGENT_DEGRADED, AGENT_UNREADY };
 
 enum agent_cause {

@@ -5,8 +5,8 @@
 #include "status/metric_set.h"
 
 /*
- * For charts: how many events each session received, and each output had acknowledged, in the last 15 minutes. A
- * reload keeps it. One thread at a time.
+ * For charts: how many events each session received, and each output had acknowledged, in the last
+ * 15 minutes. A reload keeps it. One thread at a time.
  */
 enum {
     AGENT_HISTORY_MARKS = 90,

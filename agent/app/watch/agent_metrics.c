@@ -14,7 +14,7 @@
 
 enum { MAX_RULE_NAME_BYTES = 200, MAX_PROVIDERS = 50, MAX_PROVIDER_NAME_BYTES = 200 };
 
-/* ---- sessions --------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 /* An event that the configuration drops is no loss. */
 static bool is_loss(enum session_drop reason)
@@ -74,7 +74,7 @@ static void add_session(
     add_losses(set, counts);
 }
 
-/* ---- outputs ---------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 /* Batches on the disk that wait for output ${index}. */
 static void add_backlog(struct metric_set *set, struct spool *spool, size_t index)
@@ -138,7 +138,7 @@ static void add_output(struct metric_set *set, const char *name, const struct ou
     metric_set_number(set, METRIC_OUTPUT_OWN_PENDING, counts->own_pending);
 }
 
-/* ---- filters ---------------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 static void add_rule(struct metric_set *set, const struct agent_filter *filter, size_t index)
 {
@@ -168,7 +168,7 @@ static void add_filter(struct metric_set *set, const struct agent_filter *filter
         atomic_load_explicit(&filter->hits[count], memory_order_relaxed));
 }
 
-/* ---- memory and spool -------------------------------------------------------------------------- */
+/* ---- memory and spool ------------------------------------------------------------------------ */
 
 static void add_full(struct metric_set *set, const struct spool_usage *usage)
 {
@@ -217,7 +217,7 @@ static void add_dead_letters(struct metric_set *set, struct dead_letters *letter
     }
 }
 
-/* ---- providers --------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 struct provider_count {
     char name[MAX_PROVIDER_NAME_BYTES + 1];
@@ -303,7 +303,7 @@ static void add_loads(struct metric_set *set, const struct agent_loads *loads)
     metric_set_number(set, METRIC_CONFIG_FAILED_RELOADS, loads->failed_reloads);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 uint64_t agent_metrics_error(const struct agent_status *status, const struct agent_plan *plan)
 {

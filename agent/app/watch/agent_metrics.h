@@ -23,7 +23,8 @@ void agent_metrics_collect(const struct agent_metrics_inputs *inputs, struct met
 /* Add what is of the process alone; agent_metrics_collect has it, too. */
 void agent_metrics_process(uint64_t uptime_ns, struct metric_set *set);
 
-/* By how many events the equations of pipeline/record/ledger.h do not hold, over all sessions and outputs. */
+/* By how many events the equations of pipeline/record/ledger.h do not hold,
+ * over all sessions and outputs. */
 uint64_t agent_metrics_error(const struct agent_status *status, const struct agent_plan *plan);
 
 #endif

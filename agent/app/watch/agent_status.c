@@ -29,7 +29,7 @@ void agent_loads_add(
     loads->shown = result == AGENT_LOAD_RUNS ? shown : loads->shown;
 }
 
-/* ---- a line ----------------------------------------------------------------------------------- */
+/* ---- a line ---------------------------------------------------------------------------------- */
 
 static void add_if_any(struct buf *out, uint64_t count, const char *what)
 {
@@ -38,7 +38,8 @@ static void add_if_any(struct buf *out, uint64_t count, const char *what)
     }
 }
 
-/* Limits that held something back, and rules that could not be judged for some events, by their names. */
+/* Limits that held something back, and rules that could not be judged for some events,
+ * by their names. */
 static void add_limits(struct buf *out, const struct agent_filter *filter)
 {
     for (size_t i = 0; i < filter_rule_count(filter->filter); i++) {

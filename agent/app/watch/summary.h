@@ -21,8 +21,8 @@ struct summary_provider {
     uint64_t undecoded; /* with those that were decoded in part */
 };
 
-/* Tell ${each} of every provider, in the order in which they came, also while events are counted on another thread:
- * each number is as it was a moment ago. */
+/* Tell ${each} of every provider, in the order in which they came, also while events are counted on
+ * another thread: each number is as it was a moment ago. */
 void summary_look(const struct summary *summary,
     void (*each)(void *self, const struct summary_provider *provider), void *self);
 
@@ -33,7 +33,8 @@ void summary_merge(struct summary *summary, const struct summary *other);
 void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes,
     uint64_t dead_letters);
 
-/* Add what an output gave up after retry.max_age: ${kept} of its dead letters, and what was ${lost}. */
+/* Add what an output gave up after retry.max_age: ${kept} of its dead letters,
+ * and what was ${lost}. */
 void summary_add_too_old(struct summary *summary, const char *name, uint64_t kept, uint64_t lost);
 
 /* Add records that an output sent again although they may have arrived. */

@@ -53,7 +53,7 @@ static bool print(struct buf *out)
     return good;
 }
 
-/* ---- pages of the tables ----------------------------------------------------------------------- */
+/* ---- pages of the tables --------------------------------------------------------------------- */
 
 /* Reference text of outputs beyond their keys. */
 static void write_outputs(struct buf *out)
@@ -96,7 +96,7 @@ static int print_page(bool reference)
     return print(&out) ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* ---- the definitions at hand ------------------------------------------------------------------- */
+/* ---- the definitions at hand ----------------------------------------------------------------- */
 
 static void warn(void *self, const char *text)
 {
@@ -143,7 +143,7 @@ static bool resolve(struct check *check, struct schema_cache *cache)
     return true;
 }
 
-/* ---- types of fields ----------------------------------------------------------------------------- */
+/* ---- types of fields ------------------------------------------------------------------------- */
 
 static void free_typed(struct check *check)
 {
@@ -174,7 +174,7 @@ static bool find_typed(struct check *check, struct error *err)
     return good;
 }
 
-/* ---- what the machine demands -------------------------------------------------------------------- */
+/* ---- what the machine demands ---------------------------------------------------------------- */
 
 /* The policy was read with the configuration and may have changed since. */
 static void find_policy(struct check *check)
@@ -206,7 +206,7 @@ static void warn_of_trust(void *self, const char *text)
         "others could use the rights of the agent. %s", text);
 }
 
-/* ---- the command ------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static void say(const struct config_report *report)
 {

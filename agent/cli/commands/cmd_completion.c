@@ -12,7 +12,7 @@
 
 enum { MAX_OUTPUT_BYTES = 16 * 1024 * 1024 };
 
-/* ---- names of providers, a line each ----------------------------------------------------------------- */
+/* ---- names of providers, a line each --------------------------------------------------------- */
 
 /* Names that do not fit on one line of a shell are left out. */
 static void add_name(struct buf *out, struct span name)
@@ -96,7 +96,7 @@ static void add_of_traces(const struct cli_args *args, struct buf *out)
     config_destroy(config);
 }
 
-/* ---- the command ------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int print(struct buf *out)
 {

@@ -63,7 +63,7 @@ static bool each(struct call *call, bool (*function)(void *self, const struct de
     return call->letters->ops->each(call->letters, function, call, &err) || fail(&err);
 }
 
-/* ---- printing --------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 /* False if the reader has closed it. */
 static bool print(struct call *call)
@@ -152,7 +152,7 @@ static bool show(struct call *call)
     return call->found_count > 0;
 }
 
-/* ---- removing --------------------------------------------------------------------------------------- */
+/* ---- removing -------------------------------------------------------------------------------- */
 
 static bool collect(void *self, const struct dead_letter *letter)
 {
@@ -213,7 +213,7 @@ static bool purge(struct call *call)
     return true;
 }
 
-/* ---- sending once more ------------------------------------------------------------------------------ */
+/* ---- sending once more ----------------------------------------------------------------------- */
 
 static void add_counts(
     struct call *call, const char *output, const struct deadletter_replay_counts *counts)
@@ -330,7 +330,7 @@ static bool replay(struct call *call, bool *ret_whole)
     return good;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 enum verb { VERB_LIST, VERB_SHOW, VERB_REPLAY, VERB_PURGE, VERB_NONE };
 

@@ -251,7 +251,7 @@ static int run_sources(const struct cli_args *args)
     return exit_code;
 }
 
-/* ---- those of traces ------------------------------------------------------------------------------- */
+/* ---- those of traces ------------------------------------------------------------------------- */
 
 static void add_counted(const struct census_provider *provider, bool json, struct buf *out)
 {

@@ -55,7 +55,7 @@ static int exit_code_of(const struct agent_run_result *result, bool strict)
                : EXIT_DONE;
 }
 
-/* ---- reloading ----------------------------------------------------------------------------------- */
+/* ---- reloading ------------------------------------------------------------------------------- */
 
 /* The sources of the configuration, and the log for errors when it is read again. */
 struct reading {
@@ -112,7 +112,7 @@ static bool read_again(void *self, struct app_config *ret_config,
     return true;
 }
 
-/* ---- running --------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* ${ret_end}->stuck: an output is still inside a call and uses the configuration. */
 static int run_config(const struct cli_args *args, const struct app_config *config,

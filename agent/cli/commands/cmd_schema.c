@@ -37,7 +37,7 @@ static bool print(struct buf *out)
     return false;
 }
 
-/* ---- export ------------------------------------------------------------------------------------------ */
+/* ---- export ---------------------------------------------------------------------------------- */
 
 /* Built-in layouts and self-describing events need no pack. */
 static bool belongs_into_pack(const struct event_schema *schema)
@@ -135,7 +135,7 @@ static int export(const struct cli_args *args, struct schema_cache *cache)
     return exit_code;
 }
 
-/* ---- show, list ------------------------------------------------------------------------------------- */
+/* ---- show, list ------------------------------------------------------------------------------ */
 
 /* PROVIDER[:ID[:VERSION]]; -1 if not given. */
 struct wanted {

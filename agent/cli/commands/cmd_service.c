@@ -37,7 +37,7 @@ static bool fail(const struct error *err)
     return false;
 }
 
-/* ---- subcommands: their exit codes ----------------------------------------------------------------- */
+/* ---- subcommands: their exit codes ----------------------------------------------------------- */
 
 /* Warn of the sessions that ${account} may not run. */
 static void warn_of_rights(const struct app_config *config, enum service_account account)
@@ -376,7 +376,7 @@ static int show_status(const struct cli_args *args)
     return EXIT_DONE;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct verb {
     const char *name;

@@ -56,7 +56,7 @@ static void add_one(struct call *call, const struct etw_session_state *session)
     }
 }
 
-/* ---- subcommands: false if something failed, which is said ------------------------------------------- */
+/* ---- subcommands: false if something failed, which is said ----------------------------------- */
 
 static bool list(struct call *call)
 {
@@ -176,7 +176,7 @@ static bool stop(struct call *call)
     return call->name ? stop_one(call, call->name) : stop_orphans(call);
 }
 
-/* ---- update ------------------------------------------------------------------------------------------------ */
+/* ---- update ---------------------------------------------------------------------------------- */
 
 static void say_unknown_flag(const char *flag)
 {
@@ -289,7 +289,7 @@ static bool update(struct call *call)
     return change_session(call, &err) ? query(call) : fail(&err);
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct verb {
     const char *name;

@@ -51,7 +51,7 @@ static bool fail(const struct error *err)
     return false;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static void mark_configured(struct call *call)
 {
@@ -192,7 +192,7 @@ static int print_text(struct call *call)
     return EXIT_DONE;
 }
 
-/* ---- stat ------------------------------------------------------------------------------------- */
+/* ---- stat ------------------------------------------------------------------------------------ */
 
 static int stat_spool(struct call *call)
 {
@@ -212,7 +212,7 @@ static int stat_spool(struct call *call)
     return print_text(call);
 }
 
-/* ---- verify ----------------------------------------------------------------------------------- */
+/* ---- verify ---------------------------------------------------------------------------------- */
 
 static void say_fault(void *self, const char *fault)
 {
@@ -324,7 +324,7 @@ static int verify(struct call *call)
     return exit_code == EXIT_DONE && damaged + faults ? EXIT_LOSSES : exit_code;
 }
 
-/* ---- export ----------------------------------------------------------------------------------- */
+/* ---- export ---------------------------------------------------------------------------------- */
 
 /* Binary events are written as lines of base64, one per event. */
 static bool print_bytes(struct call *call, const struct piece *piece)
@@ -381,7 +381,7 @@ static int export_events(struct call *call)
     return call->damaged ? EXIT_LOSSES : EXIT_DONE;
 }
 
-/* ---- forget ----------------------------------------------------------------------------------- */
+/* ---- forget ---------------------------------------------------------------------------------- */
 
 static bool is_enabled(const struct app_config *config, const char *name)
 {
@@ -431,7 +431,7 @@ static int forget(struct call *call)
     return print_text(call);
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 struct verb {
     const char *name;

@@ -78,7 +78,7 @@ static void on_damage(void *self, const struct trace_info *trace, uint64_t offse
     scan->damage.count++;
 }
 
-/* ---- output ---------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void add_json(const struct scan *scan, const struct etl_file *file, struct buf *out)
 {
@@ -172,7 +172,7 @@ static void add_text(const struct scan *scan, const struct etl_file *file, struc
     stat_decode_text(decode, out);
 }
 
-/* ---- scanning -------------------------------------------------------------------------------------- */
+/* ---- scanning -------------------------------------------------------------------------------- */
 
 /* The file at a path, or a trace in an archive. */
 struct subject {

@@ -39,7 +39,7 @@ struct call {
     size_t missing;
 };
 
-/* ---- secrets ----------------------------------------------------------------------------------------- */
+/* ---- secrets --------------------------------------------------------------------------------- */
 
 static void add_secret(void *self, const struct config_secret *secret)
 {
@@ -104,7 +104,7 @@ static bool learn_secrets(struct call *call)
     return !call->redactor.failed;
 }
 
-/* ---- members ----------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 /* Search for secrets in ${text} before characters are escaped for people. */
 static bool add_member(struct call *call, const char *name, struct span text, struct error *err)
@@ -164,7 +164,7 @@ static bool write_bundle(struct call *call, const char *path, struct error *err)
     return good;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int support(const struct cli_args *args, struct call *call, const char *path)
 {

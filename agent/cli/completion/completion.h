@@ -6,14 +6,14 @@
 
 /*
  * Scripts that complete words after `etwship` in shells, generated from the tables of commands and
- * options (cli.h), so new rows are completed too: ${commands}, NULL after the last. The scripts request
- * names of providers from the program: `etwship completion providers [TRACE...]`.
+ * options (cli.h), so new rows are completed too: ${commands}, NULL after the last. The scripts
+ * request names of providers from the program: `etwship completion providers [TRACE...]`.
  */
 void completion_write_bash(const struct cli_command *const *commands, struct buf *out);
 void completion_write_zsh(const struct cli_command *const *commands, struct buf *out);
 void completion_write_powershell(const struct cli_command *const *commands, struct buf *out);
 
-/* ---- what the tables say; for these writers --------------------------------------------------------- */
+/* ---- what the tables say; for these writers -------------------------------------------------- */
 
 enum completion_kind {
     COMPLETION_FREE,  /* free text: nothing to offer */

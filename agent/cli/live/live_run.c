@@ -21,7 +21,7 @@
  */
 enum { MAX_CONFIG_BYTES = 1024 * 1024, MAX_ETW_NAME = 64 };
 
-/* ---- options --------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static bool is_flag(const char *command, const char *text)
 {
@@ -123,7 +123,7 @@ bool live_run_take(const struct cli_args *args, const char **lists, bool takes_l
     return true;
 }
 
-/* ---- configuration ----------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 /* A literal string. */
 static void add_text(struct buf *out, const char *text)
@@ -254,7 +254,7 @@ static bool make_config(const struct live_run_settings *settings, struct app_con
     return good;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* A second signal ends the process at once. */
 static void stop_session(void *self)

@@ -13,7 +13,7 @@ static const struct cli_option *options_of(const struct cli_command *command)
     return command->options ? command->options : no_options;
 }
 
-/* ---- help ---------------------------------------------------------------------------------------- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 /* Indented by 7 and filled to 78 columns; an empty line in ${text} ends a paragraph. */
 static void print_paragraphs(const char *text, int indent)
@@ -70,7 +70,7 @@ static void print_help(const struct cli_command *command)
     }
 }
 
-/* ---- parsing ----------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 bool cli_next_word(const char **words, struct span *ret_word)
 {

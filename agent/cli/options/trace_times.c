@@ -9,7 +9,7 @@
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
-/* ---- what traces say of their times ------------------------------------------------------------- */
+/* ---- what traces say of their times ---------------------------------------------------------- */
 
 enum { MAX_INFO_BYTES = 1024 * 1024, MODE_APPEND = 0x4 };
 
@@ -104,7 +104,7 @@ static bool ask(const struct cli_args *args, struct asked *ret_asked, struct err
     return true;
 }
 
-/* ---- zones ------------------------------------------------------------------------------------------ */
+/* ---- zones ----------------------------------------------------------------------------------- */
 
 bool trace_times_zone(const struct cli_args *args, struct event_zone *ret_zone)
 {
@@ -132,7 +132,7 @@ bool trace_times_zone(const struct cli_args *args, struct event_zone *ret_zone)
     return true;
 }
 
-/* ---- times ------------------------------------------------------------------------------------------ */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 /* `-1h30m`, from the end of the traces. */
 static bool resolve_relative(

@@ -67,7 +67,7 @@ void where_fini(struct where *where)
     filter_destroy(where->filter);
 }
 
-/* ---- fields that no event has ------------------------------------------------------------------ */
+/* ---- fields that no event has ---------------------------------------------------------------- */
 
 struct names {
     filter_name_fn *take;

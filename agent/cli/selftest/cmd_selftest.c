@@ -43,7 +43,7 @@ struct result {
     struct selftest_answer answers[SELFTEST_PROBES];
 };
 
-/* ---- verdict ---------------------------------------------------------------------------------------- */
+/* ---- verdict --------------------------------------------------------------------------------- */
 
 static void add_up(struct result *result)
 {
@@ -89,7 +89,7 @@ static const char *verdict(const struct result *result, int *ret_exit)
     return "every check has passed";
 }
 
-/* ---- report ----------------------------------------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 static double seconds(uint64_t ns)
 {
@@ -205,7 +205,7 @@ static int report(const struct result *result, bool json)
     return exit_code;
 }
 
-/* ---- the test --------------------------------------------------------------------------------------- */
+/* ---- the test -------------------------------------------------------------------------------- */
 
 static void on_sent(void *self, const uint64_t sent[SELFTEST_KINDS])
 {

@@ -26,7 +26,7 @@ static struct {
     struct buf expected;
 } check;
 
-/* ---- lines ------------------------------------------------------------------------------------------ */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* The text after the first ${key} in ${line}; empty: not found. */
 static struct span behind(struct span line, const char *key)
@@ -72,7 +72,7 @@ static void copy_text(char *to, size_t size, struct span text)
     to[length] = 0;
 }
 
-/* ---- losses ----------------------------------------------------------------------------------------- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static void take_gap(struct span line)
 {
@@ -104,7 +104,7 @@ static void take_gap(struct span line)
     }
 }
 
-/* ---- events ----------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void take_latency(uint64_t sent_ns, uint64_t now_ns)
 {
@@ -184,7 +184,7 @@ static bool is_complete(void)
     return received + check.seen.lost >= sent;
 }
 
-/* ---- the output ------------------------------------------------------------------------------------- */
+/* ---- the output ------------------------------------------------------------------------------ */
 
 static const struct config_field fields[] = {{.key = NULL}};
 
@@ -228,7 +228,7 @@ const struct output_ops selftest_check_ops = {
     .destroy = check_destroy,
 };
 
-/* ---- begin and end ---------------------------------------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 bool selftest_check_begin(size_t latencies)
 {

@@ -16,7 +16,8 @@ enum { ANSWER_MS = 2000, CHANNEL_TRACELOGGING = 11, LEVEL = 4, KEYWORD = 0x2 };
 enum { PROVIDER_METADATA = 2, EVENT_METADATA = 1, WANTED_BYTES = 4, OTHER_BYTES = 8 };
 enum { SET_TRAITS = 2 }; /* EVENT_INFO_CLASS */
 
-/* TraceLoggingProvider.h: sizes, names, and a field with its type (8 and 10 are UInt32 and UInt64). */
+/* TraceLoggingProvider.h: sizes, names, and a field with its type
+ * (8 and 10 are UInt32 and UInt64). */
 static const uint8_t traits[] = "\x19\0" PROVIDER_NAME;
 static const uint8_t wanted_event[] = "\x0d\0\0Wanted\0A\0\x08";
 static const uint8_t other_event[] = "\x0c\0\0Other\0A\0\x0a";

@@ -127,7 +127,7 @@ const char *selftest_writer_provider(size_t index)
     return list[index];
 }
 
-/* ---- events ---------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static int32_t number_of(uint64_t sequence)
 {
@@ -228,7 +228,7 @@ static void write_one(struct selftest_writer *w, enum selftest_kind kind, uint64
     }
 }
 
-/* ---- the thread ------------------------------------------------------------------------------------ */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static bool is_ending(struct selftest_writer *w)
 {
@@ -291,7 +291,7 @@ static void run(void *self)
     }
 }
 
-/* ---- registrations --------------------------------------------------------------------------------- */
+/* ---- registrations --------------------------------------------------------------------------- */
 
 static void set_enabled(struct selftest_writer *w, enum selftest_kind kind, bool enabled)
 {

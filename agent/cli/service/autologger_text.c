@@ -29,7 +29,7 @@ struct facts {
     size_t file_count;
 };
 
-/* ---- looking ------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void on_difference(void *self, const char *text)
 {
@@ -86,7 +86,7 @@ static bool look(struct facts *facts, const struct etw_boot *boot, struct error 
     return good;
 }
 
-/* ---- telling --------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static const char *text_at(const struct buf *texts, size_t index)
 {

@@ -34,7 +34,7 @@ static bool fail(const struct error *err)
     return false;
 }
 
-/* ---- install ------------------------------------------------------------------------------------------ */
+/* ---- install --------------------------------------------------------------------------------- */
 
 /* "The path to this file must exist." */
 static bool make_folder(const struct etw_boot *boot, struct error *err)
@@ -118,7 +118,7 @@ static bool install(struct call *call, const struct app_config *config)
     return true;
 }
 
-/* ---- status -------------------------------------------------------------------------------------------- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 static bool status(struct call *call, const struct app_config *config)
 {
@@ -147,7 +147,7 @@ static bool status(struct call *call, const struct app_config *config)
     return true;
 }
 
-/* ---- remove -------------------------------------------------------------------------------------------- */
+/* ---- remove ---------------------------------------------------------------------------------- */
 
 static bool remove_one(struct call *call, const char *name)
 {
@@ -193,7 +193,7 @@ static bool remove_wanted(struct call *call, const struct app_config *config)
     return remove_one(call, name);
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct verb {
     const char *name;

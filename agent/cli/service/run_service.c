@@ -130,7 +130,7 @@ static const char *find_log_path(char *path, size_t size)
                                                                                           : NULL;
 }
 
-/* ---- the agent ------------------------------------------------------------------------------------ */
+/* ---- the agent ------------------------------------------------------------------------------- */
 
 /* Pass requests that arrived before the agent existed. */
 static void on_started(void *self)
@@ -182,7 +182,7 @@ static int run_once(struct running *running, const struct agent_keeper *keeper, 
     return exit_code;
 }
 
-/* ---- without work --------------------------------------------------------------------------------- */
+/* ---- without work ---------------------------------------------------------------------------- */
 
 /* Wait for a reload request, or until the configuration differs from ${read} and two checks find it
  * equal. False: stop. */
@@ -237,7 +237,7 @@ static int run_and_wait(struct running *running, const struct agent_keeper *keep
     }
 }
 
-/* ---- the service ---------------------------------------------------------------------------------- */
+/* ---- the service ----------------------------------------------------------------------------- */
 
 static int run_work(void *self, struct service_host *host)
 {

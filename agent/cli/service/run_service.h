@@ -14,8 +14,8 @@ struct run_service_end {
     enum run_service_idle idle;
 };
 
-/* The work of `run`: its exit code. ${keeper} NULL: at a terminal. Again after it was idle, or where it
- * has not begun. */
+/* The work of `run`: its exit code. ${keeper} NULL: at a terminal. Again after it was idle, or
+ * where it has not begun. */
 typedef int run_service_fn(const struct cli_args *args, const struct agent_keeper *keeper,
     struct run_service_end *ret_end);
 

@@ -6,7 +6,7 @@
 #include "platform/plat_path.h"
 #include "service/service_control.h"
 
-/* ---- the machine as it is ---------------------------------------------------------------------- */
+/* ---- the machine as it is -------------------------------------------------------------------- */
 
 static enum service_start start_of(const struct service_config *config)
 {
@@ -42,7 +42,7 @@ bool service_note_look(const char *config, struct install_note *ret_note, struct
            service_note_look_at_service(ret_note, err);
 }
 
-/* ---- the note ---------------------------------------------------------------------------------- */
+/* ---- the note -------------------------------------------------------------------------------- */
 
 static bool set(const char *text, struct error *err)
 {

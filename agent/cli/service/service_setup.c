@@ -95,7 +95,7 @@ static bool begin(
                (service_note_look(step->config, note, err) && service_note_write(note, err)));
 }
 
-/* ---- files ------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Create the folders, with the rights that ${account} needs. */
 static bool make_folders(const struct step *step, const char *account, struct error *err)
@@ -113,7 +113,7 @@ static bool make_folders(const struct step *step, const char *account, struct er
     return good;
 }
 
-/* ---- the first configuration ------------------------------------------------------------------- */
+/* ---- the first configuration ----------------------------------------------------------------- */
 
 /* Save it in the note first: `undo` removes only this text. */
 static bool write_first(
@@ -169,7 +169,7 @@ static bool place_config(const struct step *step, const struct cli_args *args,
     return true;
 }
 
-/* ---- setup ------------------------------------------------------------------------------------- */
+/* ---- setup ----------------------------------------------------------------------------------- */
 
 static void say_not_trusted(void *self, const char *text)
 {
@@ -293,7 +293,7 @@ static int set_up(const struct step *step, const struct cli_args *args)
     return (note.has_service ? note.runs : starts) ? step->start() : EXIT_DONE;
 }
 
-/* ---- retire ------------------------------------------------------------------------------------ */
+/* ---- retire ---------------------------------------------------------------------------------- */
 
 /* A service from another folder may have this name: do not change it. */
 static bool is_ours(const struct step *step, const struct install_note *note)
@@ -362,7 +362,7 @@ static int retire(const struct step *step, const struct cli_args *args)
     return EXIT_DONE;
 }
 
-/* ---- undo -------------------------------------------------------------------------------------- */
+/* ---- undo ------------------------------------------------------------------------------------ */
 
 static bool put_back(const struct install_note *note, const char *program, struct error *err)
 {
@@ -455,7 +455,7 @@ static int forget(const struct step *step, const struct cli_args *args)
     return EXIT_DONE;
 }
 
-/* ---- what is said ------------------------------------------------------------------------------ */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 /* Commands of an installer have no visible terminal. */
 static void hear(void *self, bool is_warning, const char *text)
@@ -479,7 +479,7 @@ static void write_event(int exit_code, struct buf *said)
     }
 }
 
-/* ---- the commands ------------------------------------------------------------------------------ */
+/* ---- the commands ---------------------------------------------------------------------------- */
 
 static const struct verb {
     struct cli_command command;

@@ -11,8 +11,8 @@
 void check_places_write(const struct app_session *session, const struct app_provider *provider,
     const char *indent, struct buf *out);
 
-/* Append which part applies the settings of the session itself: groups of kernel events, and continuing an
- * autologger. Nothing if it has neither. */
+/* Append which part applies the settings of the session itself: groups of kernel events, and
+ * continuing an autologger. Nothing if it has neither. */
 void check_places_write_session(
     const struct app_session *session, const char *indent, struct buf *out);
 

@@ -20,7 +20,7 @@
 #include "event/write/event_writer.h"
 #include "platform/plat_file.h"
 
-/* ---- providers ------------------------------------------------------------------------------------- */
+/* ---- providers ------------------------------------------------------------------------------- */
 
 static void put_events(const char *word, const struct provider_events *events, struct buf *out)
 {
@@ -145,7 +145,7 @@ static void put_provider(const struct app_session *session, const struct app_pro
     buf_add_byte(out, '\n');
 }
 
-/* ---- rules ----------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 /* The text in the file: values of environment variables may be secret. */
 static const char *as_written(const struct check *check, const char *const *member)
@@ -198,7 +198,7 @@ static void put_rules(
     }
 }
 
-/* ---- sessions -------------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static void put_outputs_of(
     const struct app_config *config, const struct app_session *session, struct buf *out)
@@ -277,7 +277,7 @@ static void put_session(const struct check *check, const struct app_session *ses
     put_rules(check, "      ", &session->filters, out);
 }
 
-/* ---- outputs --------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static void put_typed_line(void *out_, const char *text)
 {
@@ -351,7 +351,7 @@ static size_t put_streams(const struct app_config *config, struct buf *out)
     return streams;
 }
 
-/* ---- budgets --------------------------------------------------------------------------------------- */
+/* ---- budgets --------------------------------------------------------------------------------- */
 
 /* Rounded. */
 static struct config_value_text write_free(uint64_t bytes)
@@ -465,7 +465,7 @@ void check_words_write(const struct check *check, struct buf *out)
     }
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_report(const char *key, const struct config_report *report, struct buf *out)
 {

@@ -63,7 +63,7 @@ size_t explain_find(const struct explain *explain, const char *name)
     return SIZE_MAX;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void ask(
     const struct app_session *session, const struct provider_spec *spec, struct explain_call *call)
@@ -132,7 +132,7 @@ bool explain_each(const struct explain *explain, size_t session, explain_fn *eac
     return calls != NULL;
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static bool takes(const struct explain *explain, size_t session, size_t output)
 {
@@ -172,7 +172,7 @@ const char *explain_value(const struct explain *explain, const char *value)
     return explain->hides ? "(set)" : value;
 }
 
-/* ---- keywords ------------------------------------------------------------------------------------------ */
+/* ---- keywords -------------------------------------------------------------------------------- */
 
 struct keyword_names {
     const struct guid *guid;
@@ -215,7 +215,7 @@ void explain_keywords(
     etw_names_each_field(guid, ETW_FIELD_KEYWORD, look_at_known, &names);
 }
 
-/* ---- notes --------------------------------------------------------------------------------------------- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 const char *explain_why(int why)
 {

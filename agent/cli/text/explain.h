@@ -19,7 +19,8 @@ struct explain {
     bool hides; /* a rule has text of the environment */
 };
 
-/* False with ${err} set; fini is allowed. ${config} outlives it. Warnings of definitions go to ${warn}. */
+/* False with ${err} set; fini is allowed. ${config} outlives it.
+ * Warnings of definitions go to ${warn}. */
 bool explain_init(struct explain *explain, const struct app_config *config,
     void (*warn)(void *self, const char *text), struct error *err);
 void explain_fini(struct explain *explain);

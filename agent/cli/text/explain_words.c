@@ -31,7 +31,7 @@ static void end(const struct words *w, bool by_rules)
     buf_add_text(w->out, by_rules ? "  (by the rules)\n" : "\n");
 }
 
-/* ---- parts of a request ------------------------------------------------------------------------------ */
+/* ---- parts of a request ---------------------------------------------------------------------- */
 
 static bool is_every(uint8_t level)
 {
@@ -306,7 +306,7 @@ static void put_call(void *self, const struct explain_call *call)
     explain_notes(w->explain, w->session, call, put_note, w);
 }
 
-/* ---- rules that the agent alone asks ------------------------------------------------------------------ */
+/* ---- rules that the agent alone asks --------------------------------------------------------- */
 
 static enum event_path_need need_of(const struct app_rule *rule)
 {
@@ -398,7 +398,7 @@ static void put_places(const struct words *w)
     }
 }
 
-/* ---- sessions ------------------------------------------------------------------------------------------ */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static void put_flags(const struct words *w, const struct live_groups *groups)
 {

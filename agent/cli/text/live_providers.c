@@ -24,7 +24,7 @@ bool live_providers_are_known(void)
     return etw_api_get()->TdhEnumerateProviders != NULL;
 }
 
-/* ---- the list ------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 struct row {
     struct guid guid;
@@ -161,7 +161,7 @@ bool live_providers_list(bool json, struct buf *out, struct error *err)
     return good || error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* ---- one of them ------------------------------------------------------------------------------------ */
+/* ---- one of them ----------------------------------------------------------------------------- */
 
 struct search {
     struct guid guid;

@@ -9,8 +9,8 @@
 /* True if this system can list them. */
 bool live_providers_are_known(void);
 
-/* Append a line (${json}: an object) for every provider that is installed or registered by a running
- * process. */
+/* Append a line (${json}: an object) for every provider that is installed or registered by a
+ * running process. */
 bool live_providers_list(bool json, struct buf *out, struct error *err);
 
 /* Append the known facts of the provider ${wanted} (a name or a GUID): keywords, levels, channels,

@@ -99,7 +99,7 @@ bool schema_list_is_provider(const struct event_schema *schema, struct span text
            (known_providers_guid(text, &guid) && guid_equal(&guid, &schema->provider));
 }
 
-/* ---- description ------------------------------------------------------------------------------------ */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void describe_field(
     const struct event_schema *schema, size_t index, unsigned depth, struct buf *out)

@@ -9,7 +9,7 @@
 #include "event/model/trace_clock.h"
 #include "event/value/value_json.h"
 
-/* ---- what a session is -------------------------------------------------------------------------------- */
+/* ---- what a session is ----------------------------------------------------------------------- */
 
 enum session_owner session_text_owner(const struct etw_session_state *session)
 {
@@ -107,7 +107,7 @@ static void add_plain(struct buf *out, const char *text)
     visible_add(out, span_text(text));
 }
 
-/* ---- table ---------------------------------------------------------------------------------------------- */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 enum { COLUMNS = 10, CELL_BYTES = ETW_NAME_BYTES };
 
@@ -215,7 +215,7 @@ void session_text_table(const struct etw_session_list *list, struct buf *out)
     }
 }
 
-/* ---- one session ------------------------------------------------------------------------------------------ */
+/* ---- one session ----------------------------------------------------------------------------- */
 
 void session_text_details(const struct etw_session_state *session, struct buf *out)
 {

@@ -24,7 +24,7 @@ struct job {
     struct error *err;
 };
 
-/* ---- segments ----------------------------------------------------------------------------------- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 static void say_place(
     const struct job *job, uint64_t segment, const struct frame_extent *extent, const char *what)
@@ -107,7 +107,7 @@ static bool read_segments(struct job *job, const char *folder)
     return ok;
 }
 
-/* ---- dead letters -------------------------------------------------------------------------------- */
+/* ---- dead letters ---------------------------------------------------------------------------- */
 
 static void remove_letter(struct ids *letters, uint64_t id)
 {

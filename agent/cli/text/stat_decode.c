@@ -142,7 +142,7 @@ struct event_observer stat_decode_observer(struct stat_decode *stat)
     return (struct event_observer){.self = stat, .event = on_event};
 }
 
-/* ---- output ----------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void add_type(const struct key_count *row, struct buf *out)
 {

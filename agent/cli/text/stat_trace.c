@@ -48,7 +48,7 @@ void stat_trace_fini(struct stat_trace *stat)
     }
 }
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *header_type_name(unsigned type)
 {
@@ -107,7 +107,7 @@ static const char *const mode_names[32] = {"FILE_SEQUENTIAL", "FILE_CIRCULAR", "
     "PERSIST_ON_HYBRID_SHUTDOWN", "USE_PAGED_MEMORY", "SYSTEM_LOGGER", "COMPRESSED",
     "INDEPENDENT_SESSION", "NO_PER_PROCESSOR_BUFFERING", "BLOCKING", NULL, "ADDTO_TRIAGE_DUMP"};
 
-/* ---- counting --------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static void add_name(struct key_counts *counts, const char *name, unsigned number)
 {
@@ -242,7 +242,7 @@ bool stat_trace_record(void *self, const struct event_record *record)
     return true;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* `,"name":{…}`, and the number of keys that did not fit. */
 static void add_counts(const char *name, const struct key_counts *counts, struct buf *out)

@@ -26,7 +26,7 @@
 #include "platform/plat_system.h"
 #include "store/disk/disk.h"
 
-/* ---- the program and the machine -------------------------------------------------------------------- */
+/* ---- the program and the machine ------------------------------------------------------------- */
 
 static bool write_version(const struct support *support, struct buf *out, struct error *err)
 {
@@ -59,7 +59,7 @@ static bool write_system(const struct support *support, struct buf *out, struct 
     return true;
 }
 
-/* ---- the configuration ----------------------------------------------------------------------------------- */
+/* ---- the configuration ----------------------------------------------------------------------- */
 
 static void add_warning(void *self, const char *text)
 {
@@ -153,7 +153,7 @@ static bool write_limits(const struct support *support, struct buf *out, struct 
     return true;
 }
 
-/* ---- what runs ---------------------------------------------------------------------------------------- */
+/* ---- what runs ------------------------------------------------------------------------------- */
 
 static void write_service(struct buf *out)
 {
@@ -225,7 +225,7 @@ static bool write_providers(const struct support *support, struct buf *out, stru
     return !live_providers_are_known() || live_providers_list(false, out, err);
 }
 
-/* ---- what is on the disk ---------------------------------------------------------------------------------- */
+/* ---- what is on the disk --------------------------------------------------------------------- */
 
 static bool write_spool(const struct support *support, struct buf *out, struct error *err)
 {
@@ -346,7 +346,7 @@ static bool write_log(const struct support *support, struct buf *out, struct err
                                path);
 }
 
-/* ---- the list ----------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static const struct support_part parts[] = {
     {"version.txt", "version, commit, compiler, libraries", write_version},

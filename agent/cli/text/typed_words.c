@@ -118,7 +118,7 @@ void typed_words_each(const struct typed_fields *typed, size_t max_conflicts,
     buf_fini(&lines.line);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void write_conflict(const struct index_field *field, struct buf *out)
 {

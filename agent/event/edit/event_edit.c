@@ -4,7 +4,7 @@
 #include "base/utf.h"
 #include "event/write/event_path_ids.h"
 
-/* ---- what may be done to which field ------------------------------------------------------------ */
+/* ---- what may be done to which field --------------------------------------------------------- */
 
 enum {
     SET = 1 << EVENT_EDIT_SET,
@@ -149,7 +149,7 @@ static bool check_field(const struct event_edit *edit, struct error *err)
     return path->field != PATH_DATA || check_data(edit, err);
 }
 
-/* ---- names and texts ------------------------------------------------------------------------------ */
+/* ---- names and texts ------------------------------------------------------------------------- */
 
 /* `,"Name<suffix>":`, with what put_padded reads after it. */
 static bool make_key(

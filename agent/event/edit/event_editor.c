@@ -118,7 +118,7 @@ size_t event_editor_fit(struct span text, size_t max)
     return size;
 }
 
-/* ---- message ---------------------------------------------------------------------------------------- */
+/* ---- message --------------------------------------------------------------------------------- */
 
 static void note_message(struct event_editor *editor, const struct event_edit *edit)
 {
@@ -173,7 +173,7 @@ static void make_message(struct event_editor *editor, struct event_path_context 
     editor->edits.has_message = true;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 void event_editor_apply(
     struct event_editor *editor, const struct event_edit *edit, struct event_path_context *paths)

@@ -55,7 +55,7 @@ static struct schema_field *copy_schema(
     return copy;
 }
 
-/* ---- remove ---------------------------------------------------------------------------------------- */
+/* ---- remove ---------------------------------------------------------------------------------- */
 
 static void remove_field(const struct walk *walk, uint32_t index)
 {
@@ -70,7 +70,7 @@ static void remove_field(const struct walk *walk, uint32_t index)
     }
 }
 
-/* ---- texts ----------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* The schema of a text in the place of a value of ${schema}. Elements of a list share theirs. */
 static const struct schema_field *text_schema(
@@ -125,7 +125,7 @@ static struct span shown(
     return event_value_text(values, &value);
 }
 
-/* ---- hash ------------------------------------------------------------------------------------------ */
+/* ---- hash ------------------------------------------------------------------------------------ */
 
 static void hash_packed(const struct walk *walk, uint32_t index)
 {
@@ -176,7 +176,7 @@ static void hash_leaf(const struct walk *walk, uint32_t index)
     put_text(walk, index, span_make(hash, HASH_TEXT_SIZE));
 }
 
-/* ---- truncate -------------------------------------------------------------------------------------- */
+/* ---- truncate -------------------------------------------------------------------------------- */
 
 static bool is_string(const struct schema_field *schema)
 {
@@ -228,7 +228,7 @@ static void edit_leaves(const struct walk *walk, uint32_t index)
     }
 }
 
-/* ---- rename ---------------------------------------------------------------------------------------- */
+/* ---- rename ---------------------------------------------------------------------------------- */
 
 /* True if a sibling other than ${index} has this name, or a generated member of this name. */
 static bool is_taken(
@@ -267,7 +267,7 @@ static void rename_field(const struct walk *walk, uint32_t first, uint32_t end, 
     }
 }
 
-/* ---- the way to a field ---------------------------------------------------------------------------- */
+/* ---- the way to a field ---------------------------------------------------------------------- */
 
 static void edit_field(const struct walk *walk, uint32_t first, uint32_t end, uint32_t index)
 {
@@ -340,7 +340,7 @@ static void walk_members(const struct walk *walk, uint32_t first, uint32_t end, 
     }
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Remove the fields between a single value and its `end`. */
 static void close_gaps(struct event_editor *editor)

@@ -5,7 +5,7 @@
 /* Edits outside payload and message: of the record, its extended items, the trace (host), and
  * labels and tags. */
 
-/* ---- labels, tags -------------------------------------------------------------------------------- */
+/* ---- labels, tags ---------------------------------------------------------------------------- */
 
 /* Host, labels and tags are rendered once for all events with equal edits. */
 static void mark(struct event_editor *editor, const struct event_edit *edit)
@@ -111,7 +111,7 @@ static void edit_labels(struct event_editor *editor, const struct event_edit *ed
     agent->label_count += at == agent->label_count;
 }
 
-/* ---- host ------------------------------------------------------------------------------------------ */
+/* ---- host ------------------------------------------------------------------------------------ */
 
 /* The text of ${field}, or NULL. */
 static struct span *host_text(struct trace_info *trace, uint8_t field)
@@ -176,7 +176,7 @@ static void edit_host(struct event_editor *editor, const struct event_edit *edit
     }
 }
 
-/* ---- the record ---------------------------------------------------------------------------------- */
+/* ---- the record ------------------------------------------------------------------------------ */
 
 /* True if an item of ${type} is a part of the field. */
 static bool is_of(const struct event_path *path, uint16_t type)

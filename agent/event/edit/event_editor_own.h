@@ -63,7 +63,8 @@ struct event_editor {
     struct arena memory; /* for one event */
 };
 
-/* The hash of ${text} in hex, HASH_TEXT_SIZE bytes. If there is none, they are zeros and the editor has failed. */
+/* The hash of ${text} in hex, HASH_TEXT_SIZE bytes.
+ * If there is none, they are zeros and the editor has failed. */
 void event_editor_put_hash(struct event_editor *editor, const struct event_edit *edit,
     struct span text, uint8_t *ret_text);
 

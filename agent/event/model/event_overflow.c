@@ -49,7 +49,7 @@ struct scan {
     bool expects_key;
 };
 
-/* ---- escaped text -------------------------------------------------------------------------------- */
+/* ---- escaped text ---------------------------------------------------------------------------- */
 
 /* The escaped size of the character at ${p}; ${ret_bytes}: its size in UTF-8. */
 static size_t next_character(const uint8_t *p, const uint8_t *end, size_t *ret_bytes)
@@ -85,7 +85,7 @@ static struct span fitting(struct span text, size_t max, size_t *ret_bytes)
     return span_first(text, at);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* True if one of the names in ${in}, from number ${first} on, consists of these two parts. Similar
  * names mostly differ at the end. */
@@ -141,7 +141,7 @@ static void add_name(struct buf *names, size_t first, struct span text, size_t m
     buf_add(names, &name, sizeof(name));
 }
 
-/* ---- the record ------------------------------------------------------------------------------------- */
+/* ---- the record ------------------------------------------------------------------------------ */
 
 static struct level *top_of(struct scan *scan)
 {
@@ -192,10 +192,10 @@ static void on_key(struct scan *scan, struct span key)
     scan->expects_key = false;
 }
 
-/* ---- times ------------------------------------------------------------------------------------------ */
+/* ---- times ----------------------------------------------------------------------------------- */
 
-/* All texts of times have 7 digits of a second and a Z, so they stand in the order of the times. Only
- * a time above the year 9999 is a hex number. */
+/* All texts of times have 7 digits of a second and a Z, so they stand in the order of the times.
+ * Only a time above the year 9999 is a hex number. */
 static const char first_nanos[] = "1970-01-01T00:00:00.0000000Z";
 static const char last_nanos[] = "2262-04-11T23:47:16.8547758Z";
 static const char last_date[] = "9999-12-31T23:59:59.9999999Z";
@@ -228,7 +228,7 @@ bool event_overflow_holds_time(enum event_times times, struct span record)
     return !end || !nearest_time(times, span_make(time, (size_t)(end - time)));
 }
 
-/* ---- values ----------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* The path of a list's element has its index. */
 static void enter_element(struct scan *scan)
@@ -397,7 +397,7 @@ static bool run(struct scan *scan)
     return ok && scan->depth == 0;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 void event_overflow_init(struct event_overflow *overflow)
 {

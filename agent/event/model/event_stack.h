@@ -5,7 +5,8 @@
 #include "event/model/event.h"
 
 /* The frames of an event's call stack, the innermost first: those of its own items
- * (EVENT_HEADER_EXT_TYPE_STACK_TRACE32 and 64: a match id, then addresses), then the joined ones. */
+ * (EVENT_HEADER_EXT_TYPE_STACK_TRACE32 and 64: a match id, then addresses), then the joined
+ * ones. */
 struct event_frames {
     const struct event *event;
     size_t item; /* the next frame stands in this one … */

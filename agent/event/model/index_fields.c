@@ -27,7 +27,7 @@ struct index_fields {
     struct index_field *first;
 };
 
-/* ---- types ------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* Of a value of the native event, and of the ecs event where it has no name. */
 static enum index_type type_of_form(uint8_t form)
@@ -119,7 +119,7 @@ const char *index_fields_word(enum index_type type)
     return words[type];
 }
 
-/* ---- make ------------------------------------------------------------------------------------------- */
+/* ---- make ------------------------------------------------------------------------------------ */
 
 struct index_fields *index_fields_create(bool is_ecs, struct error *err)
 {
@@ -144,7 +144,7 @@ void index_fields_destroy(struct index_fields *set)
     }
 }
 
-/* ---- gather ----------------------------------------------------------------------------------------- */
+/* ---- gather ---------------------------------------------------------------------------------- */
 
 /* A property of an event that is being added. */
 struct walk {
@@ -300,8 +300,8 @@ static void add_fields( // NOLINT(misc-no-recursion): as deep as schema_finish l
     }
 }
 
-/* PROVIDER:ID:VERSION, as `schema show` takes it; of classes CLASS:TYPE:VERSION. TraceLogging events have
- * names alone. */
+/* PROVIDER:ID:VERSION, as `schema show` takes it; of classes CLASS:TYPE:VERSION.
+ * TraceLogging events have names alone. */
 static void write_type_name(const struct event_schema *schema, char type_name[TYPE_NAME_MAX_BYTES])
 {
     const struct event_descriptor *d = &schema->descriptor;
@@ -328,7 +328,7 @@ void index_fields_add(struct index_fields *set, const struct event_schema *schem
     }
 }
 
-/* ---- choose ----------------------------------------------------------------------------------------- */
+/* ---- choose ---------------------------------------------------------------------------------- */
 
 static int compare_paths(const void *a, const void *b)
 {
@@ -409,7 +409,7 @@ bool index_fields_choose(struct index_fields *set, size_t room, struct error *er
     return true;
 }
 
-/* ---- what came of it -------------------------------------------------------------------------------- */
+/* ---- what came of it ------------------------------------------------------------------------- */
 
 struct index_counts index_fields_counts(const struct index_fields *set)
 {

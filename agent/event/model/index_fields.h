@@ -9,7 +9,8 @@
  * times and addresses can be searched by ranges. The types follow the tables of values in
  * README.md. If definitions differ in a field, it gets a type that holds all its values:
  *
- *   whole numbers of several widths          the wider one; with 64 bits, signed and unsigned: signed
+ *   whole numbers of several widths          the wider one;
+ *                                            with 64 bits, signed and unsigned: signed
  *   whole numbers and floats                 floats
  *   any other two kinds of values            text
  *   values and objects                       none: it is kept, and cannot be searched
@@ -67,15 +68,15 @@ void index_fields_add(struct index_fields *set, const struct event_schema *schem
  * memory. */
 bool index_fields_choose(struct index_fields *set, size_t room, struct error *err);
 
-/* ---- after that ------------------------------------------------------------------------------------ */
+/* ---- after that ------------------------------------------------------------------------------ */
 
 struct index_counts index_fields_counts(const struct index_fields *set);
 
 /* The first chosen field of the payload, by name; NULL: there is none. */
 const struct index_field *index_fields_first(const struct index_fields *set);
 
-/* The fields in which definitions differ, by path, one after the other: start with *cursor = 0. NULL at
- * the end. */
+/* The fields in which definitions differ, by path, one after the other: start with *cursor = 0.
+ * NULL at the end. */
 const struct index_field *index_fields_differing(const struct index_fields *set, size_t *cursor);
 
 /* Name of a type for people: "text", "a number of 64 bits". */

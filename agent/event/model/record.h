@@ -192,8 +192,8 @@ static inline uint32_t record_user_ticks(const struct event_record *record)
 const struct extended_item *record_extended(
     const struct event_record *record, enum extended_type type);
 
-/* The message of a record of an event log (UTF-8), from its publisher here or on the machine that forwarded it. Empty:
- * none is known. */
+/* The message of a record of an event log (UTF-8), from its publisher here or on the machine that
+ * forwarded it. Empty: none is known. */
 struct span record_log_message(const struct event_record *record);
 
 static inline bool record_is_log_message(

@@ -88,7 +88,8 @@ static const struct layout layouts[] = {
     {KERNEL_FILE, 13, 13, 0, RECORD_FILE_NO_NEWS, "aaOK"},
     {KERNEL_FILE, 21, 21, 1, RECORD_FILE_NO_NEWS, "aOK4"},       /* Flush */
     {KERNEL_FILE, 21, 21, 0, RECORD_FILE_NO_NEWS, "aaOK"},
-    {KERNEL_FILE, 17, 19, 1, RECORD_FILE_NO_NEWS, "aOKa44"},     /* SetInformation, Delete, Rename */
+    /* SetInformation, Delete, Rename */
+    {KERNEL_FILE, 17, 19, 1, RECORD_FILE_NO_NEWS, "aOKa44"},
     {KERNEL_FILE, 17, 19, 0, RECORD_FILE_NO_NEWS, "aaOKa4"},
     {KERNEL_FILE, 22, 23, 1, RECORD_FILE_NO_NEWS, "aOKa44"},     /* QueryInformation, FSCTL */
     {KERNEL_FILE, 22, 23, 0, RECORD_FILE_NO_NEWS, "aaOKa4"},
@@ -183,7 +184,7 @@ bool record_file_tells(const struct event_record *record)
                : (d->opcode == OPENED || d->opcode == CLOSED) && owner == FILE_IO;
 }
 
-/* ---- fields ------------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static void take_field(
     struct reader *r, char letter, uint8_t pointer_size, struct record_file *file)
@@ -222,8 +223,8 @@ static bool take_fields(const struct event_record *record, const struct layout *
     return !r.failed;
 }
 
-/* A 32-bit logger on a 64-bit machine writes wide pointers after narrow headers: the width is the one
- * that fits, else the header's. */
+/* A 32-bit logger on a 64-bit machine writes wide pointers after narrow headers: the width is the
+ * one that fits, else the header's. */
 bool record_file_read(const struct event_record *record, struct record_file *ret_file)
 {
     const struct layout *layout = find_layout(record);

@@ -32,7 +32,8 @@ struct record_file {
     struct span name; /* UTF-16, in the payload; empty if the record has none */
 };
 
-/* False: the record uses no file, or its payload is too short. Never fails otherwise; any thread. */
+/* False: the record uses no file, or its payload is too short.
+ * Never fails otherwise; any thread. */
 bool record_file_read(const struct event_record *record, struct record_file *ret_file);
 
 /* True if records of this type have file information. */

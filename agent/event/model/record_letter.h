@@ -11,8 +11,8 @@ static inline uint64_t record_letter_pointer(struct reader *r, uint8_t pointer_s
     return pointer_size == 8 ? reader_u64(r) : reader_u32(r);
 }
 
-/* Skip a field that is left out: `a` an address, `w` a text in UTF-16, `?` four bytes where newer builds
- * have them, a digit so many bytes. */
+/* Skip a field that is left out: `a` an address, `w` a text in UTF-16, `?` four bytes where newer
+ * builds have them, a digit so many bytes. */
 static inline void record_letter_skip(struct reader *r, char letter, uint8_t pointer_size)
 {
     switch (letter) {

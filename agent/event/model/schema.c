@@ -417,7 +417,7 @@ bool schema_finish(struct event_schema *schema, struct arena *arena, struct erro
     return true;
 }
 
-/* ---- predefined names -------------------------------------------------------------------------- */
+/* ---- predefined names ------------------------------------------------------------------------ */
 
 const char *schema_kind_name(enum schema_kind kind)
 {

@@ -15,7 +15,7 @@
  * as the specification's table for ETW says, except for WPP messages, which are text.
  */
 
-/* ---- times ---------------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 /* 1970 in units of 100 ns since 1601. */
 #define UNIX_EPOCH UINT64_C(116444736000000000)
@@ -39,7 +39,7 @@ void otel_event_add_time(
     }
 }
 
-/* ---- header ----------------------------------------------------------------------------------------------- */
+/* ---- header ---------------------------------------------------------------------------------- */
 
 static inline void number(
     struct event_writer *writer, struct buf *out, const char *key, uint64_t value)
@@ -121,7 +121,7 @@ static void add_activity(
     }
 }
 
-/* ---- payload ------------------------------------------------------------------------------------------------ */
+/* ---- payload --------------------------------------------------------------------------------- */
 
 static void add_bytes(
     struct event_writer *writer, struct buf *out, const char *key, struct span bytes)
@@ -170,7 +170,7 @@ static void add_message(struct event_writer *writer, const struct event *event,
     }
 }
 
-/* ---- the record ------------------------------------------------------------------------------------------------ */
+/* ---- the record ------------------------------------------------------------------------------ */
 
 /* The parts from the head and the trace. */
 struct parts {
@@ -240,7 +240,7 @@ void otel_event_write(struct event_writer *writer, const struct otel_codec *code
     codec->end(out, &frame);
 }
 
-/* ---- several in one ----------------------------------------------------------------------------------------- */
+/* ---- several in one -------------------------------------------------------------------------- */
 
 static void add_rollup_time(
     const struct otel_codec *codec, const char *key, uint64_t time, struct buf *out)

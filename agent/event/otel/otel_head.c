@@ -8,7 +8,7 @@
  * the semantic conventions for host, os, process, code and file.
  */
 
-/* ---- severity ------------------------------------------------------------------------------------------- */
+/* ---- severity -------------------------------------------------------------------------------- */
 
 enum { LEVEL_ALWAYS, LEVEL_VERBOSE = 5, LEVEL_FIRST_OWN = 16 };
 
@@ -28,7 +28,7 @@ struct span otel_head_severity_text(uint8_t level, struct span name)
     return level >= LEVEL_FIRST_OWN ? event_head_name(name) : span_make(NULL, 0);
 }
 
-/* ---- event types ------------------------------------------------------------------------------------------ */
+/* ---- event types ----------------------------------------------------------------------------- */
 
 static const struct event_schema no_schema;
 
@@ -202,7 +202,7 @@ static void render_head(struct event_writer *writer, const struct event *event, 
 
 const struct event_head_shape otel_head_shape = {render_head, add_keywords};
 
-/* ---- traces ------------------------------------------------------------------------------------------------ */
+/* ---- traces ---------------------------------------------------------------------------------- */
 
 /* Labels keep their names. A label with the name of a resource attribute replaces it. */
 static bool is_labelled(const struct event_agent *agent, const char *key)
@@ -315,7 +315,7 @@ void otel_head_trace(struct event_writer *writer, const struct trace_info *trace
     *ret_end = out->size;
 }
 
-/* ---- processes ---------------------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 void otel_head_process(
     struct event_writer *writer, const struct event_process *process, struct buf *out)

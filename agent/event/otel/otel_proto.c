@@ -53,7 +53,7 @@ static bool has_key(enum otel_place place)
     return place != OTEL_ELEMENT && place != OTEL_BODY;
 }
 
-/* ---- texts without their escapes -------------------------------------------------------------------- */
+/* ---- texts without their escapes ------------------------------------------------------------- */
 
 /* Not 0: some of the eight bytes of ${word} is a backslash. */
 static inline uint64_t backslashes(uint64_t word)
@@ -120,7 +120,7 @@ static inline bool copy_text(uint8_t *to, const uint8_t *from, size_t size)
     return found != 0;
 }
 
-/* ---- values --------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* A key is part of a definition, few of which have anything to escape. */
 static inline uint8_t *put_key(uint8_t *p, struct span key)
@@ -172,8 +172,8 @@ static inline void end(struct buf *out, const uint8_t *p, const struct otel_open
     }
 }
 
-/* Begin a short pair, each length of which takes one byte. Returns where its value goes. NULL: ${key} is too long, or
- * there is no room. */
+/* Begin a short pair, each length of which takes one byte. Returns where its value goes.
+ * NULL: ${key} is too long, or there is no room. */
 static inline uint8_t *begin_short(struct buf *out, enum otel_place place, struct span key)
 {
     enum { SHORT = 64 };
@@ -306,7 +306,7 @@ static void proto_close(struct buf *out, const struct otel_open *open)
     }
 }
 
-/* ---- the frame -------------------------------------------------------------------------------------------- */
+/* ---- the frame ------------------------------------------------------------------------------- */
 
 /* The key of a message, and the place of its length. */
 static void add_place(struct buf *out, unsigned number)

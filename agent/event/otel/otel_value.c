@@ -19,7 +19,7 @@ static struct span bare(struct span json_key)
     return span_make(json_key.data + BEFORE, json_key.size - BEFORE - BEHIND);
 }
 
-/* ---- one value --------------------------------------------------------------------------------------- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
 static void add_text(
     const struct target *t, enum otel_place place, struct span key, struct span utf8)
@@ -230,7 +230,7 @@ static inline void add_value(const struct target *t, enum otel_place place, stru
     }
 }
 
-/* ---- names of values ------------------------------------------------------------------------------ */
+/* ---- names of values ------------------------------------------------------------------------- */
 
 static bool is_bit_map(const struct schema_map *map)
 {
@@ -300,7 +300,7 @@ static void add_name(const struct target *t, enum otel_place place, const struct
     }
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static void add_packed(
     const struct target *t, enum otel_place place, struct span key, const struct field *field)

@@ -45,7 +45,7 @@ struct event_fields {
     uint32_t field_capacity;
 };
 
-/* ---- paths ------------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static bool add_name(
     struct event_fields *fields, struct wanted *wanted, struct span name, struct error *err)
@@ -218,7 +218,7 @@ void event_fields_destroy(struct event_fields *fields)
     }
 }
 
-/* ---- what need not be written ------------------------------------------------------------------------ */
+/* ---- what need not be written ---------------------------------------------------------------- */
 
 /* True if a top-level field, or its generated name, is wanted. */
 static bool is_wanted(const struct event_fields *fields, struct span name)
@@ -275,7 +275,7 @@ const struct event *event_fields_narrow(struct event_fields *fields, const struc
     return &fields->narrowed;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct pick {
     struct event_fields *fields;
@@ -473,7 +473,7 @@ void event_fields_keep(struct event_fields *fields, size_t start, struct buf *ou
     buf_add_byte(out, '\n');
 }
 
-/* ---- lines for people -------------------------------------------------------------------------------- */
+/* ---- lines for people ------------------------------------------------------------------------ */
 
 /* ` data.QueryName example.org`: a text without its quotes, anything else unchanged. */
 static void list_value(struct pick *pick)

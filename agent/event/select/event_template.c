@@ -49,7 +49,7 @@ static bool is_word(uint8_t c)
     return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* ${at} bytes into the text, as a column. */
 static unsigned column_of(struct span text, size_t at)
@@ -170,7 +170,7 @@ static bool read_part(struct event_template *self, struct span text, size_t *at,
     return true;
 }
 
-/* ---- room for fields ----------------------------------------------------------------------------- */
+/* ---- room for fields ------------------------------------------------------------------------- */
 
 /* One component of a path, or a whole index name. */
 struct room {
@@ -225,7 +225,7 @@ static bool give_room(struct event_template *self, struct error *err)
     return share_room(self, &room, self->count, err);
 }
 
-/* ---- make ---------------------------------------------------------------------------------------- */
+/* ---- make ------------------------------------------------------------------------------------ */
 
 static bool read_parts(struct event_template *self, struct span text, struct error *err)
 {
@@ -310,7 +310,7 @@ void event_template_shape(const struct event_template *template, struct buf *out
     }
 }
 
-/* ---- rendering ----------------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------- */
 
 /* The parts of a FILETIME for templates. */
 struct moment {
@@ -426,7 +426,7 @@ void event_template_render_own(const struct event_template *template, const char
     event_template_render(template, &event, context, out);
 }
 
-/* ---- back to the times --------------------------------------------------------------------------- */
+/* ---- back to the times ----------------------------------------------------------------------- */
 
 /* Size of the match of a part at ${at} of ${text}, or SIZE_MAX. A field first matches the empty
  * text and grows by backtracking. */

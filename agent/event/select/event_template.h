@@ -56,8 +56,8 @@ void event_template_shape(const struct event_template *template, struct buf *out
 
 /*
  * Append the text for ${event}, decoded, to ${out}, which has failed if there was no room. Several
- * threads may render with one template, each with its own ${context}. Of a constant one ${event} and
- * ${context} may be NULL.
+ * threads may render with one template, each with its own ${context}. Of a constant one ${event}
+ * and ${context} may be NULL.
  */
 void event_template_render(const struct event_template *template, const struct event *event,
     struct event_path_context *context, struct buf *out);

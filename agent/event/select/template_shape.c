@@ -12,7 +12,7 @@
  */
 enum { MAX_SHAPE_BYTES = 4 * EVENT_TEMPLATE_MAX_BYTES, LOOP = 4 /* the rest of a field */ };
 
-/* ---- make ---------------------------------------------------------------------------------------- */
+/* ---- make ------------------------------------------------------------------------------------ */
 
 static bool is_separator(uint8_t c)
 {
@@ -64,7 +64,7 @@ bool template_shape_add_rotation(size_t index, struct buf *out)
     return true;
 }
 
-/* ---- meeting ------------------------------------------------------------------------------------- */
+/* ---- meeting --------------------------------------------------------------------------------- */
 
 static uint8_t fold(uint8_t c, bool folds_case)
 {

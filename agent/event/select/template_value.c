@@ -3,8 +3,8 @@
 #include "base/utf.h"
 
 /* Fit for a name on every system that files may travel to: MS-FSCC 2.1.5 (what Windows forbids),
- * what utf_is_unseen says, what else of U+2060 to U+206F is not shown (DerivedCoreProperties.txt of Unicode,
- * Default_Ignorable_Code_Point), and what is not UTF-8. */
+ * what utf_is_unseen says, what else of U+2060 to U+206F is not shown (DerivedCoreProperties.txt of
+ * Unicode, Default_Ignorable_Code_Point), and what is not UTF-8. */
 static bool is_fit_for_path(uint32_t c)
 {
     bool is_ignored = c >= 0x2065 && c <= 0x206f;

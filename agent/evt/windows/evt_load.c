@@ -4,8 +4,9 @@
 #include "evt/evt_api.h"
 
 /*
- * Functions are looked up by name at the first use, so that a missing one never keeps the agent from starting. The
- * functions of Wine's wevtapi.dll are stubs without results, so none is looked up there.
+ * Functions are looked up by name at the first use, so that a missing one never keeps the agent
+ * from starting. The functions of Wine's wevtapi.dll are stubs without results, so none is looked
+ * up there.
  */
 
 /* Wine writes a mark after the DOS header of its own DLLs (its dlls/ntdll/loader.c). */

@@ -66,7 +66,7 @@ bool filter_part_fields(struct filter_fields *fields)
            find_field("provider.guid", &fields->provider_guid);
 }
 
-/* ---- tests --------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static unsigned truth(bool is_true)
 {
@@ -215,7 +215,7 @@ static unsigned ask_test(
     return is_denied(part, op) ? MAY_BE_FALSE : MAY_BE_EITHER;
 }
 
-/* ---- rules --------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 struct walk {
     uint8_t *reached;

@@ -11,7 +11,7 @@
  */
 enum { EVERY_LEVEL = 0xff };
 
-/* ---- lists and parts --------------------------------------------------------------------------- */
+/* ---- lists and parts ------------------------------------------------------------------------- */
 
 bool filter_push_keeps(const struct filter_push_maker *maker, const struct filter_part *part)
 {
@@ -111,7 +111,7 @@ struct filter_part filter_push_defined(
     return part;
 }
 
-/* ---- relevant rules ------------------------------------------------------------------------------- */
+/* ---- relevant rules -------------------------------------------------------------------------- */
 
 static bool take_list(
     struct filter_push_maker *maker, const struct filter *filter, struct filter_part_list *list)
@@ -180,7 +180,7 @@ static uint32_t most_ops(const struct filter *const *filters, size_t count)
     return most;
 }
 
-/* ---- plan -------------------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 static bool make(struct filter_push_maker *maker)
 {

@@ -25,7 +25,7 @@ struct gathering {
     size_t count;
 };
 
-/* ---- fields ---------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 /* The plain field ${name}. If schema_finish changed its name, TDH does not know it. */
 static const struct schema_field *find_field(const struct event_schema *schema, struct span name)
@@ -89,7 +89,7 @@ static bool is_number(const struct schema_field *field)
     }
 }
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static const char *copy(struct arena *arena, struct span text)
 {
@@ -186,7 +186,7 @@ static bool make_test(struct arena *arena, const struct schema_field *field,
     return test->field && test->value;
 }
 
-/* ---- tests ----------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void gather(void *self, const struct filter_op *op)
 {

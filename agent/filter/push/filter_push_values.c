@@ -28,7 +28,7 @@ static uint8_t *ids_of(const struct filter_push_maker *maker)
     return (uint8_t *)(uintptr_t)maker->push->ids;
 }
 
-/* ---- ranges of values ------------------------------------------------------------------------------ */
+/* ---- ranges of values ------------------------------------------------------------------------ */
 
 /* Starts of ranges, from 0; sorted later. */
 struct cuts {
@@ -138,7 +138,7 @@ static bool has_bit_tests(const struct filter_push_maker *maker, uint8_t field)
     return tests.any;
 }
 
-/* ---- ids ------------------------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------------------------- */
 
 static void keep_ids(uint8_t *ids, uint64_t first, uint64_t last)
 {
@@ -296,7 +296,7 @@ void filter_push_values_spare(struct filter_push_maker *maker)
     maker->push->id_count = count_ids(ids);
 }
 
-/* ---- levels ---------------------------------------------------------------------------------------- */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
 static bool keeps_level(const struct filter_push_maker *maker, uint8_t level)
 {
@@ -365,7 +365,7 @@ static void find_level(struct filter_push_maker *maker)
     }
 }
 
-/* ---- processes ------------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static bool keeps_process(const struct filter_push_maker *maker, bool present, uint64_t pid)
 {

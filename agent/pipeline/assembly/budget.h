@@ -30,9 +30,9 @@ size_t budget_block_bytes(const struct pipeline_settings *s);
 /* Batches that wait for their outputs: the rest, and an eighth at the least. */
 size_t budget_spool_bytes(const struct pipeline_settings *s);
 
-/* The least `memory_bytes`, in whole MB, that covers what these settings need in any case and leaves
- * room for batches to wait. With less an eighth of it is used for them all the same, so that the
- * process takes more than it was given. Of the settings only numbers and sizes count. */
+/* The least `memory_bytes`, in whole MB, that covers what these settings need in any case and
+ * leaves room for batches to wait. With less an eighth of it is used for them all the same, so that
+ * the process takes more than it was given. Of the settings only numbers and sizes count. */
 size_t budget_memory_needed(const struct pipeline_settings *settings);
 
 #endif

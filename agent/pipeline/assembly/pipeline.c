@@ -14,8 +14,8 @@
  *
  *   source threads ──► slab_queue ──► decode workers ──► sealer ──► spool ──► outlets
  *
- * Memory is shared out by budget.c. A thread that puts bytes into the spool waits for room first, so the
- * whole chain stops when it is full: workers wait, the queue fills, sources wait or drop.
+ * Memory is shared out by budget.c. A thread that puts bytes into the spool waits for room first,
+ * so the whole chain stops when it is full: workers wait, the queue fills, sources wait or drop.
  *
  * The agent itself is one more session, after the others: its events (status) come with a name but
  * without a source.
@@ -56,7 +56,7 @@ struct pipeline {
     atomic_size_t reports_in_flight;
 };
 
-/* ---- parts ------------------------------------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static bool allocate(struct pipeline *p, struct error *err)
 {
@@ -302,7 +302,7 @@ static bool make_outlets(struct pipeline *p, struct error *err)
     return ok;
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct pipeline *pipeline_create(const struct pipeline_settings *settings, struct error *err)
 {
@@ -402,7 +402,8 @@ bool pipeline_start(struct pipeline *p, struct error *err)
     return ok;
 }
 
-/* Everything that the sources gave is settled; reports on that, and gaps, go their way meanwhile. */
+/* Everything that the sources gave is settled; reports on that, and gaps,
+ * go their way meanwhile. */
 static void wait_settled(struct pipeline *p)
 {
     sealer_wait(p->sealer, slab_queue_tickets(p->queue));
@@ -474,7 +475,7 @@ void pipeline_cancel(struct pipeline *p)
     }
 }
 
-/* ---- sources ---------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 void pipeline_sink(struct pipeline *p, size_t session, struct input_sink *ret_sink)
 {
@@ -517,7 +518,7 @@ void pipeline_report(struct pipeline *p, const struct status *status, uint64_t n
     }
 }
 
-/* ---- looking ---------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 uint64_t pipeline_staged(const struct pipeline *p, size_t session)
 {

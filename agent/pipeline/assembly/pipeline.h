@@ -8,8 +8,8 @@
 
 /*
  * Sources, queue, workers, sealer, spool and outlets put together. The caller runs the inputs, each
- * on a thread of its own, and knows what the parts are for; the pipeline knows sessions, streams and
- * outputs by their numbers.
+ * on a thread of its own, and knows what the parts are for; the pipeline knows sessions, streams
+ * and outputs by their numbers.
  *
  * Order: create, start, run the inputs, pipeline_finish_source for each, drain, destroy.
  */
@@ -47,8 +47,8 @@ struct pipeline_session {
     size_t stream_count;
 };
 
-/* True if this run or the next one reads again what found no room, so that the session waits for room.
- * A session that cannot wait is live. */
+/* True if this run or the next one reads again what found no room, so that the session waits for
+ * room. A session that cannot wait is live. */
 static inline bool pipeline_session_can_wait(const struct pipeline_session *session)
 {
     return session->replayable || session->waits;
@@ -128,13 +128,14 @@ struct pipeline_settings {
     bool borrows_caches; /* it does not: they are the caller's */
     /* See decode_worker.h; may be NULL. */
     void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
-    /* Records of ${provider}, of an event log, have no message: decode_worker_settings.silent. NULL: none. */
+    /* Records of ${provider}, of an event log, have no message:
+     * decode_worker_settings.silent. NULL: none. */
     void (*silent)(void *self, size_t session, struct span provider);
     struct tap_hub *taps; /* open taps; NULL: none */
     /* Sees the events of one worker; may be NULL. */
     struct event_observer (*observe)(void *self, size_t worker);
-    /* [session]: the sequence up to which the pipeline before in this process has shown its events to them;
-     * NULL: there was none. */
+    /* [session]: the sequence up to which the pipeline before in this process has shown its events
+     * to them; NULL: there was none. */
     const uint64_t *observed;
     void (*step)(void *self, uint32_t session, const struct provider_change *change); /* source.h */
     /* These four: see source.h; the last two NULL: positions are not kept. */
@@ -145,7 +146,8 @@ struct pipeline_settings {
         void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
     bool (*is_done)(
         void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
-    /* See outlet.h; the first is not used with a store. Without it, positions are kept in this process alone. */
+    /* See outlet.h; the first is not used with a store.
+     * Without it, positions are kept in this process alone. */
     bool (*save)(void *self, struct error *err);
     void (*ended)(void *self, size_t output, bool closed);
     bool (*stopping)(void *self); /* NULL: only pipeline_cancel stops outputs that wait */
@@ -182,9 +184,9 @@ void pipeline_report(struct pipeline *pipeline, const struct status *status, uin
  * may accept nothing more. Any thread. */
 void pipeline_expect_successor(struct pipeline *pipeline);
 
-/* Every source is finished, and another agent continues with the store. When this returns, the spool has what the
- * sources delivered, and outputs end after the batch that they are sending. Drain after it. Without a store nothing
- * happens. */
+/* Every source is finished, and another agent continues with the store. When this returns, the
+ * spool has what the sources delivered, and outputs end after the batch that they are sending.
+ * Drain after it. Without a store nothing happens. */
 void pipeline_hand_over(struct pipeline *pipeline);
 
 /* Every source is finished: wait until everything is delivered, or given up. False if an output is
@@ -199,8 +201,8 @@ void pipeline_retry_now(struct pipeline *pipeline);
  * thread. */
 void pipeline_cancel(struct pipeline *pipeline);
 
-/* With a store: the sequence up to which the session is in it with the commit that is being made, in
- * every stream that takes it. In pipeline_store.stage, and when nothing runs. */
+/* With a store: the sequence up to which the session is in it with the commit that is being made,
+ * in every stream that takes it. In pipeline_store.stage, and when nothing runs. */
 uint64_t pipeline_staged(const struct pipeline *pipeline, size_t session);
 
 /* The sequence up to which observers have seen the session, here or before. After the drain. */

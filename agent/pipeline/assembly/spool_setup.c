@@ -4,7 +4,7 @@
 
 #include "pipeline/assembly/budget.h"
 
-/* ---- what the spool asks; on its thread ---------------------------------------------------------- */
+/* ---- what the spool asks; on its thread ------------------------------------------------------ */
 
 static void begin_commit(void *self)
 {
@@ -38,8 +38,8 @@ static void on_other_loss(struct spool_setup *setup, const struct spool_durable_
     buf_fini(&text);
 }
 
-/* A batch may be of several sessions, and it is not read to know which: the agent itself says what is
- * lost with it. */
+/* A batch may be of several sessions, and it is not read to know which: the agent itself says what
+ * is lost with it. */
 static void on_loss(void *self, const struct spool_durable_loss *loss)
 {
     struct spool_setup *setup = self;
@@ -66,7 +66,7 @@ static void on_warning(void *self, const char *kind, const char *text)
     s->warn(s->self, NULL, kind, text);
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static bool fill(struct spool_setup *setup, struct error *err)
 {
@@ -119,8 +119,8 @@ static struct spool *make_durable(struct spool_setup *setup, struct error *err)
     return spool_durable_create(&spool, err);
 }
 
-/* How far sources may be ahead of outputs; SIZE_MAX: as far as there is memory, as one of them is live. Each worker of an
- * output finds two batches when it has sent one. */
+/* How far sources may be ahead of outputs; SIZE_MAX: as far as there is memory, as one of them is
+ * live. Each worker of an output finds two batches when it has sent one. */
 static size_t most_ahead(const struct pipeline_settings *s)
 {
     enum { LEAST_BYTES = 4 * 1024 * 1024, BATCHES = 2 };

@@ -3,8 +3,8 @@
 
 #include "pipeline/assembly/pipeline.h"
 
-/* The spool that a pipeline's settings ask for, and what a durable one asks of the pipeline. Embedded,
- * zero at first; it outlives the spool. */
+/* The spool that a pipeline's settings ask for, and what a durable one asks of the pipeline.
+ * Embedded, zero at first; it outlives the spool. */
 struct spool_setup {
     struct pipeline_settings settings;
     struct block_pool *pool; /* borrowed; set before the spool is made, NULL: none */

@@ -5,8 +5,8 @@
 
 /*
  * How far an output is: a low-water mark by session. Batches may be settled in any order, the mark
- * moves in that of their numbers: what is settled too early waits until all before it are. Embedded;
- * no lock inside.
+ * moves in that of their numbers: what is settled too early waits until all before it are.
+ * Embedded; no lock inside.
  */
 struct ack_mark {
     uint64_t *acked;      /* by session: everything up to this sequence is settled */

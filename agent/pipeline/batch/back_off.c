@@ -14,7 +14,8 @@ void back_off_reset(struct back_off *back_off)
     back_off->bound_ms = 0;
 }
 
-/* From 1 to ${bound}, which is not 0. xorshift64 (Marsaglia 2003): spreading waits asks for no more. */
+/* From 1 to ${bound}, which is not 0. xorshift64 (Marsaglia 2003):
+ * spreading waits asks for no more. */
 static uint32_t draw(struct back_off *back_off, uint64_t bound)
 {
     back_off->random ^= back_off->random << 13;

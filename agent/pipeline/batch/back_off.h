@@ -32,8 +32,9 @@ void back_off_reset(struct back_off *back_off);
  */
 unsigned back_off_next(struct back_off *back_off, uint32_t asked_ms);
 
-/* The next wait in milliseconds after a failure that people must correct first: between half of `max_ms` and all of
- * it, or what was asked for and then up to half of `max_ms`. The bound stays. */
+/* The next wait in milliseconds after a failure that people must correct first: between half of
+ * `max_ms` and all of it, or what was asked for and then up to half of `max_ms`. The bound
+ * stays. */
 unsigned back_off_next_slow(struct back_off *back_off, uint32_t asked_ms);
 
 #endif

@@ -54,8 +54,8 @@ void batch_destroy(struct batch *batch); /* NULL is fine */
 bool batch_mark(struct batch *batch, const struct batch_segment *segment);
 
 /*
- * Whatever its stream's settings say: with one piece more the batch might be too long for a body on the
- * disk, or its routes have too many names.
+ * Whatever its stream's settings say: with one piece more the batch might be too long for a body on
+ * the disk, or its routes have too many names.
  */
 bool batch_is_full(const struct batch *batch);
 

@@ -28,7 +28,7 @@ static bool no_memory(struct error *err)
     return error_set(err, ERR_MEMORY, "out of memory for a batch");
 }
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void add_u32(struct buf *out, size_t value)
 {
@@ -109,8 +109,8 @@ static void add_routes(const struct routes *routes, struct buf *out)
     add_list(out, routes->indexes, routes->count);
 }
 
-/* The place of a file among the ${count} in ${files}, from 1; as a rule it is the last one. 0: it is
- * not among those looked at. */
+/* The place of a file among the ${count} in ${files}, from 1; as a rule it is the last one. 0: it
+ * is not among those looked at. */
 static uint32_t find_file(const struct buf *files, uint32_t count, const uint8_t *id)
 {
     for (uint32_t i = count; i > 0 && i + FILES_LOOKED_BACK > count; i--) {
@@ -219,7 +219,7 @@ bool batch_codec_write(
     return true;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* A count of things of at least ${least} bytes each, which are there. */
 static uint32_t read_count(struct reader *r, size_t least)

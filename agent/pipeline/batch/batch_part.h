@@ -3,8 +3,8 @@
 
 #include "pipeline/batch/batch.h"
 
-/* Some records of a batch, copied side by side so that they can be delivered as one. Embedded, zero at
- * first; one thread at a time. */
+/* Some records of a batch, copied side by side so that they can be delivered as one. Embedded, zero
+ * at first; one thread at a time. */
 struct batch_part {
     struct buf bytes;
     uint32_t *ends;
@@ -15,8 +15,9 @@ struct batch_part {
 void batch_part_fini(struct batch_part *part); /* zeroed is fine */
 
 /*
- * The ${count} records ${records} of ${batch}, ascending, for an output that wants routes of template
- * ${route} (or none: SIZE_MAX). The delivery borrows ${part} and ${records}. False: out of memory.
+ * The ${count} records ${records} of ${batch}, ascending, for an output that wants routes of
+ * template ${route} (or none: SIZE_MAX). The delivery borrows ${part} and ${records}. False: out of
+ * memory.
  */
 bool batch_part_delivery(struct batch_part *part, const struct batch *batch,
     const uint32_t *records, size_t count, size_t route, struct delivery *ret_delivery);

@@ -6,8 +6,8 @@
 
 /*
  * The kept blocks are a list whose links lie in the blocks themselves. The one given back last is
- * taken first, as it is in the cache; the ones at the other end are unused for longest, and are freed when a
- * block of another size needs the room.
+ * taken first, as it is in the cache; the ones at the other end are unused for longest, and are
+ * freed when a block of another size needs the room.
  */
 enum {
     MIN_BLOCK_BYTES = 64 * 1024,

@@ -12,12 +12,13 @@
  */
 struct block_pool;
 
-/* Keeps blocks as long as these and the taken ones are at most ${max_bytes}. NULL: out of memory. */
+/* Keeps blocks as long as these and the taken ones are at most ${max_bytes}.
+ * NULL: out of memory. */
 struct block_pool *block_pool_create(size_t max_bytes);
 void block_pool_destroy(struct block_pool *pool); /* NULL is fine; with what is kept */
 
-/* A block of at least ${size} bytes and at most twice as many, to be given back; NULL: out of memory.
- * ${pool} NULL: malloc. */
+/* A block of at least ${size} bytes and at most twice as many, to be given back; NULL: out of
+ * memory. ${pool} NULL: malloc. */
 void *block_pool_take(struct block_pool *pool, size_t size, size_t *ret_capacity);
 
 /* Keep a block of ${capacity} bytes, or free it if it is small or there are enough. ${taken}: the

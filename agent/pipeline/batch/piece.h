@@ -31,8 +31,8 @@ struct piece {
     uint64_t filtered; /* … and that its filters dropped */
 };
 
-/* Above PIECE_FULL_BYTES, routes included, a worker hands over what it has; one more event may follow.
- * PIECE_MAX_BYTES are never needed: a batch is full long before (batch.h). */
+/* Above PIECE_FULL_BYTES, routes included, a worker hands over what it has; one more event may
+ * follow. PIECE_MAX_BYTES are never needed: a batch is full long before (batch.h). */
 enum { PIECE_FULL_BYTES = 4 * 1024 * 1024, PIECE_MAX_BYTES = 64 * 1024 * 1024 };
 
 /* ${pool} outlives the piece; may be NULL. False: out of memory. */
@@ -42,23 +42,24 @@ void piece_fini(struct piece *piece);
 /* Make room for ${bytes} in all, in a block of the pool. Not having it is no failure. */
 void piece_reserve(struct piece *piece, size_t bytes);
 
-/* The record that is being written was read at ${position} of a file. For streams of which an output
- * asks for ids. False: out of memory. */
+/* The record that is being written was read at ${position} of a file. For streams of which an
+ * output asks for ids. False: out of memory. */
 bool piece_add_position(struct piece *piece, const struct record_position *position);
 
 /* End a record: the bytes appended since the previous one. Its routes were added before, and its
  * position if it has one. False: out of memory; the record is removed with them. */
 bool piece_end_record(struct piece *piece, uint64_t sequence);
 
-/* Take back what was appended to `bytes` after ${start}, and to routes and positions, since the last
- * record. */
+/* Take back what was appended to `bytes` after ${start}, and to routes and positions, since the
+ * last record. */
 void piece_take_back(struct piece *piece, uint32_t start);
 
 /* Append ${count} records of ${from}, the first at ${first}; sequences are left out. False: out of
  * memory, and ${piece} is as it was. */
 bool piece_append(struct piece *piece, const struct piece *from, size_t first, size_t count);
 
-/* At least as many bytes as the piece takes where it is written down with all that belongs to it. */
+/* At least as many bytes as the piece takes where it is written down
+ * with all that belongs to it. */
 size_t piece_size(const struct piece *piece);
 
 /* Offset of record ${index} in `bytes`; also for index == count. */

@@ -4,8 +4,8 @@
 #include "base/text/base64.h"
 #include "event/value/value_json.h"
 
-/* In front of a document that is no text, as that of a format in protobuf, which begins with a control
- * character as no text of a format does. */
+/* In front of a document that is no text, as that of a format in protobuf, which begins with a
+ * control character as no text of a format does. */
 static const char encoded[] = "base64:";
 
 static void add_text(struct buf *out, const char *name, struct span text)

@@ -29,8 +29,8 @@ struct dead_letter {
 enum { DEAD_LETTER_DOCUMENT_MAX_BYTES = 8 * 1024 * 1024 };
 
 /* The letter as a JSON object for users: `id, time, output, status, type, reason, index, document`;
- * what is unknown is null, and a document that is no JSON object is a string, of one that is no text `base64:`
- * and its bytes. No line break. */
+ * what is unknown is null, and a document that is no JSON object is a string, of one that is no
+ * text `base64:` and its bytes. No line break. */
 void dead_letter_json(const struct dead_letter *letter, struct buf *out);
 
 #endif

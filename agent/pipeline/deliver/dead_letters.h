@@ -29,7 +29,8 @@ struct dead_letters_ops {
     bool (*each)(struct dead_letters *letters,
         bool (*each)(void *self, const struct dead_letter *letter), void *self, struct error *err);
 
-    /* Remove the letters with ${ids}, in ascending order; those that are not there are no failure. */
+    /* Remove the letters with ${ids}, in ascending order;
+     * those that are not there are no failure. */
     bool (*remove)(struct dead_letters *letters, const uint64_t *ids, size_t count,
         uint64_t *ret_removed, struct error *err);
 

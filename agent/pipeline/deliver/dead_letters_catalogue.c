@@ -7,22 +7,23 @@
 #include "store/letters/letter_files.h"
 
 /*
- * Dead letters in the catalogue of a spool. Every call has a connection of its own, and what changes
- * something is a transaction; the owner of the spool and other processes have theirs, and SQLite lets
- * one write at a time. Between calls none is open: on Windows an open file cannot be renamed, so a damaged
- * catalogue could not be set aside.
+ * Dead letters in the catalogue of a spool. Every call has a connection of its own, and what
+ * changes something is a transaction; the owner of the spool and other processes have theirs, and
+ * SQLite lets one write at a time. Between calls none is open: on Windows an open file cannot be
+ * renamed, so a damaged catalogue could not be set aside.
  *
- * The catalogue may be replaced at any moment by its owner, which copies its content or makes another one. What
- * was committed while the file was in its place is in the copy; what was committed to one that
- * was not any more may be nowhere, and is put again into the one that is there.
+ * The catalogue may be replaced at any moment by its owner, which copies its content or makes
+ * another one. What was committed while the file was in its place is in the copy; what was
+ * committed to one that was not any more may be nowhere, and is put again into the one that is
+ * there.
  *
  * Letters stand a second time in files, from which a catalogue that was lost is made anew.
  *
  * The mutex guards the count, and lets one change at a time.
  */
 
-/* How long usage() answers from memory while nothing is changed here: opening a connection each time would make
- * scrapes slow, and other processes rarely change anything. */
+/* How long usage() answers from memory while nothing is changed here: opening a connection each
+ * time would make scrapes slow, and other processes rarely change anything. */
 static const uint64_t known_for_ns = UINT64_C(30000000000);
 
 enum { PUT_AT_ONCE = 64, TRIES = 3, FILES_SPARE_BYTES = 32 << 20, LOOK_EVERY = 32 };
@@ -48,7 +49,7 @@ static struct letters *self_of(struct dead_letters *base)
     return (struct letters *)base;
 }
 
-/* ---- changing --------------------------------------------------------------------------------- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 struct catalogue_letter dead_letters_catalogue_row(const struct dead_letter *letter)
 {
@@ -97,7 +98,7 @@ static bool all_wait(const struct change *change)
     return waits;
 }
 
-/* ---- the second copy ---------------------------------------------------------------------------- */
+/* ---- the second copy ------------------------------------------------------------------------- */
 
 /* Before the commit: what is in the catalogue is in the files. */
 static bool put_in_files(
@@ -125,9 +126,10 @@ static bool tidy_files(struct change *change, struct catalogue *catalogue,
            letter_files_rewrite(folder, catalogue, err);
 }
 
-/* After the commit: what is gone, or was put in vain. If that cannot be said now, such letters come back
- * when the catalogue is made anew, and no harm is done but that. What was committed is never in vain: the
- * catalogue that takes the place may be a copy with these letters, which a later start would remove. */
+/* After the commit: what is gone, or was put in vain. If that cannot be said now, such letters come
+ * back when the catalogue is made anew, and no harm is done but that. What was committed is never
+ * in vain: the catalogue that takes the place may be a copy with these letters, which a later start
+ * would remove. */
 static void tell_files(const struct change *change, bool ok)
 {
     const char *files = change->letters->settings.files;
@@ -153,7 +155,7 @@ static void tell_files(const struct change *change, bool ok)
     }
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool put_rows(struct change *change, struct catalogue *catalogue, struct error *err)
 {
@@ -274,7 +276,7 @@ static bool remove_letters(struct dead_letters *base, const uint64_t *ids, size_
     return true;
 }
 
-/* ---- looking ---------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 struct look {
     bool (*each)(void *self, const struct dead_letter *letter);
@@ -322,7 +324,8 @@ static bool each(struct dead_letters *base,
     return ok;
 }
 
-/* True: ${ret_usage} is what usage() found a moment ago. ${ret_changes}: how many changes this process tried so far. */
+/* True: ${ret_usage} is what usage() found a moment ago.
+ * ${ret_changes}: how many changes this process tried so far. */
 static bool is_known(
     struct letters *letters, struct dead_letters_usage *ret_usage, uint64_t *ret_changes)
 {
@@ -363,7 +366,7 @@ static bool usage(
     return ok;
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void destroy(struct dead_letters *base)
 {

@@ -135,7 +135,7 @@ static void tell(struct delivery_host *host, enum delivery_news news, const char
     host->told |= bit;
 }
 
-/* ---- verdicts ------------------------------------------------------------------------------------ */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
 /* Give up the unsettled records from ${first} on. */
 static void lose(struct delivery_host *host, size_t first, size_t count, enum delivery_loss why)

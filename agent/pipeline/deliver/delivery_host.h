@@ -5,8 +5,8 @@
 
 /*
  * Delivers batches through one output: the only place that retries, backs off and counts what did
- * not arrive. deliver() returns when every record of the batch is settled or parked; a batch that cannot be
- * settled because the agent is stopping is counted as undelivered.
+ * not arrive. deliver() returns when every record of the batch is settled or parked; a batch that
+ * cannot be settled because the agent is stopping is counted as undelivered.
  */
 struct delivery_host;
 

@@ -3,7 +3,8 @@
 
 #include "pipeline/deliver/delivery_host.h"
 
-/* Records of which a destination rejects some, and does not say which (output_report.rejected_but_arrived). */
+/* Records of which a destination rejects some, and does not say which
+ * (output_report.rejected_but_arrived). */
 
 /* How many of ${statuses} are rejected at all. */
 size_t delivery_part_rejected(const enum record_status *statuses, size_t count);

@@ -12,9 +12,9 @@
  * One output at work: its threads take the batches of a cursor, deliver them and ack. An outlet
  * waits for its destination alone, so one that is stuck does not delay another.
  *
- * With a spool that keeps what waits, nothing is lost when the output ends or the agent stops: it stays
- * there, and counts as pending. The spool remembers how far the output is, and its checkpoint; then
- * `resume` and outlet_progress have nothing to say.
+ * With a spool that keeps what waits, nothing is lost when the output ends or the agent stops: it
+ * stays there, and counts as pending. The spool remembers how far the output is, and its
+ * checkpoint; then `resume` and outlet_progress have nothing to say.
  */
 struct outlet;
 
@@ -47,14 +47,15 @@ struct outlet_settings {
     struct dead_letters *dead_letters; /* borrowed; NULL: what is refused is lost */
 
     /*
-     * Store what outlet_progress tells, durably; called on a thread of the output. NULL: there is no
-     * place to store it.
+     * Store what outlet_progress tells, durably; called on a thread of the output. NULL: there is
+     * no place to store it.
      */
     bool (*save)(void *self, struct error *err);
     /* The output has ended permanently; ${closed}: because its reader closed it. Any thread. May be
      * NULL. */
     void (*ended)(void *self, size_t index, bool closed);
-    /* The agent is not to wait any more, beside OUTLET_CANCELS. Threads of the outlet. May be NULL. */
+    /* The agent is not to wait any more, beside OUTLET_CANCELS.
+     * Threads of the outlet. May be NULL. */
     bool (*stopping)(void *self);
     /* Log a warning. Warnings with equal ${kind}, a word, are about the same cause. Any thread. */
     void (*warn)(void *self, const char *output, const char *kind, const char *text);
@@ -72,8 +73,9 @@ void outlet_destroy(struct outlet *outlet);
 bool outlet_start(struct outlet *outlet, struct error *err);
 
 /*
- * End the output, which may do its last chores and have its state saved meanwhile: a save asks every
- * outlet for its state, so all of them are closed before the first is destroyed. After outlet_join.
+ * End the output, which may do its last chores and have its state saved meanwhile: a save asks
+ * every outlet for its state, so all of them are closed before the first is destroyed.
+ * After outlet_join.
  */
 void outlet_close(struct outlet *outlet);
 
@@ -81,11 +83,11 @@ void outlet_close(struct outlet *outlet);
  * decreases. */
 enum outlet_state {
     OUTLET_RUNS,
-    /* The agent stops: it tries at once what waits for its next try, as much may have changed since the last one.
-     * It waits as long as the destination asked it to. */
+    /* The agent stops: it tries at once what waits for its next try, as much may have changed since
+     * the last one. It waits as long as the destination asked it to. */
     OUTLET_RETRIES_NOW,
-    /* With a spool that keeps: it ends after the batch that it is sending has arrived or failed. The spool keeps the
-     * rest for the next run, or the next agent. */
+    /* With a spool that keeps: it ends after the batch that it is sending has arrived or failed.
+     * The spool keeps the rest for the next run, or the next agent. */
     OUTLET_HANDS_OVER,
     /* It no longer waits for the destination: it counts what is left as dropped, and positions
      * stay. For a moment it still delivers events of the agent itself, which report what was
@@ -93,7 +95,8 @@ enum outlet_state {
     OUTLET_CANCELS,
 };
 
-/* Bring the outlet to ${to}. A state that it has passed is ignored: several threads may ask. Any thread. */
+/* Bring the outlet to ${to}. A state that it has passed is ignored:
+ * several threads may ask. Any thread. */
 void outlet_move(struct outlet *outlet, enum outlet_state to);
 
 /* That moment. An output that has not returned two seconds after it was cancelled is stuck. */

@@ -7,17 +7,17 @@
 #include "platform/plat_system.h"
 
 /*
- * Delivers the batch of a lane. The host sends those records that the output does not have yet. The lane
- * then counts the results in the ledger, moves the low-water mark and settles the batch in the spool. It
- * leaves out records whose route is parked, and marks records that the host parks. A batch with either is
- * held (outlet_parked.c), not settled.
+ * Delivers the batch of a lane. The host sends those records that the output does not have yet.
+ * The lane then counts the results in the ledger, moves the low-water mark and settles the batch in
+ * the spool. It leaves out records whose route is parked, and marks records that the host parks.
+ * A batch with either is held (outlet_parked.c), not settled.
  */
 /* A checkpoint may cost the output an fsync. */
 static const uint64_t checkpoint_every_ns = UINT64_C(100000000);
 
 enum { NO_MEMORY_WAIT_MS = 50, NS_PER_MS = 1000 * 1000, FILETIME_PER_MS = 10 * 1000 };
 
-/* ---- positions -------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 /* Every record of ${batch} is settled: move the low-water mark, or wait until the lanes that it is
  * too far ahead of have moved it, or until there is memory to note it. Holds the mutex. */
@@ -34,7 +34,7 @@ static void settle_batch(struct outlet *outlet, const struct batch *batch)
     plat_cond_broadcast(&outlet->changed);
 }
 
-/* ---- delivering ------------------------------------------------------------------------------- */
+/* ---- delivering ------------------------------------------------------------------------------ */
 
 /* Records of the batch will not be delivered. For an output that its reader closed, and for events
  * of the agent itself, they are only counted. */
@@ -142,8 +142,8 @@ static size_t add_later(struct outlet_lane *lane, size_t count)
     return count;
 }
 
-/* So is what is held: put it between the ${count} records of the list, which end with those that come
- * later and none of which is held. */
+/* So is what is held: put it between the ${count} records of the list, which end with those that
+ * come later and none of which is held. */
 static size_t add_held(struct outlet_lane *lane, size_t count)
 {
     size_t held = 0;
@@ -163,9 +163,9 @@ static size_t add_held(struct outlet_lane *lane, size_t count)
     return count + held;
 }
 
-/* Part of the batch is settled. The spool may remember that for the next run; a checkpoint that is taken
- * back there takes the whole batch back. After a part that could not be delivered nothing new is noted:
- * what was before has that part in it. */
+/* Part of the batch is settled. The spool may remember that for the next run; a checkpoint that is
+ * taken back there takes the whole batch back. After a part that could not be delivered nothing new
+ * is noted: what was before has that part in it. */
 void outlet_batch_on_left(void *self, const uint32_t *records, size_t count)
 {
     struct outlet_lane *lane = self;
@@ -314,8 +314,8 @@ static void settle_segments(struct outlet *outlet, const struct batch *batch, si
     plat_mutex_unlock(&outlet->mutex);
 }
 
-/* Deliver what lies before segment ${i}, which the output had. What was noted of it as left is not left
- * any more when it is settled. */
+/* Deliver what lies before segment ${i}, which the output had. What was noted of it as left is not
+ * left any more when it is settled. */
 static void deliver_before(struct outlet_lane *lane, size_t i, size_t first, size_t count)
 {
     lane->later = i;
@@ -354,7 +354,8 @@ static void deliver(struct outlet_lane *lane)
     deliver_range(lane, first, end - first);
 }
 
-/* How long ${acked} events of the batch took, to the ledger: from the oldest of those that are live. */
+/* How long ${acked} events of the batch took, to the ledger:
+ * from the oldest of those that are live. */
 static void tell_latency(const struct outlet_lane *lane, uint64_t acked)
 {
     const struct outlet_settings *settings = &lane->outlet->settings;
@@ -375,8 +376,8 @@ static void tell_latency(const struct outlet_lane *lane, uint64_t acked)
     }
 }
 
-/* Possible losses of an earlier connection are reported in the session of the present batch: the events are not
- * known any more. */
+/* Possible losses of an earlier connection are reported in the session of the present batch: the
+ * events are not known any more. */
 static void tell_maybe_lost(struct outlet_lane *lane, uint64_t count)
 {
     const struct outlet_settings *settings = &lane->outlet->settings;

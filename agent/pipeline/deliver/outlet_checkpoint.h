@@ -3,8 +3,8 @@
 
 #include "pipeline/deliver/outlet_lane.h"
 
-/* How far an outlet is, with what its output must know of it after a restart. On a lane's thread, without the
- * outlet's mutex. */
+/* How far an outlet is, with what its output must know of it after a restart. On a lane's thread,
+ * without the outlet's mutex. */
 
 /* One object can say how far it is; of several, none can say it for all. */
 bool outlet_checkpoint_has(const struct outlet *outlet);
@@ -13,8 +13,8 @@ bool outlet_checkpoint_has(const struct outlet *outlet);
  * stored at once, where the spool does that. False with ${err} set: the one before stands. */
 bool outlet_checkpoint_take(struct outlet_lane *lane, bool now, struct error *err);
 
-/* As outlet_checkpoint_take, for output_env.save: ${self} is a lane, and the checkpoint is on the disk when
- * this returns true. */
+/* As outlet_checkpoint_take, for output_env.save: ${self} is a lane, and the checkpoint is on the
+ * disk when this returns true. */
 bool outlet_checkpoint_save(void *self, struct error *err);
 
 #endif

@@ -8,9 +8,9 @@
 #include "platform/plat_system.h"
 
 /*
- * A lane takes a batch from the cursor, lets its host deliver it, and settles it (outlet_batch.c). Parked
- * records (outlet_parked.c) come first when they are due; if too many are parked, no batch is taken
- * until some are settled.
+ * A lane takes a batch from the cursor, lets its host deliver it, and settles it (outlet_batch.c).
+ * Parked records (outlet_parked.c) come first when they are due; if too many are parked, no batch
+ * is taken until some are settled.
  *
  * The outlet's mutex is held only briefly, never while the output is called.
  */
@@ -19,7 +19,7 @@ static const uint64_t quiet_ns = UINT64_C(500000000);
 
 enum { NS_PER_MS = 1000 * 1000 };
 
-/* ---- what the output asks of its host ----------------------------------------------------------- */
+/* ---- what the output asks of its host -------------------------------------------------------- */
 
 /* Until when may the lane wait for its destination? */
 static uint64_t patience_ns(const struct outlet_lane *lane)
@@ -282,7 +282,7 @@ void outlet_lane_turn_away(struct outlet *outlet)
     }
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct error *err)
 {

@@ -96,8 +96,8 @@ struct outlet {
 bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct error *err);
 void outlet_lane_fini(struct outlet_lane *lane);
 
-/* For outlet_batch.c and outlet_parked.c, on the lane's thread. Has it to give up what it has in hand? ${self}: the
- * lane. */
+/* For outlet_batch.c and outlet_parked.c, on the lane's thread. Has it to give up what it has in
+ * hand? ${self}: the lane. */
 bool outlet_lane_is_cancelled(const void *self);
 /* Wait for ${ms}; false: there is nothing to wait for, as the outlet gives up or leaves. */
 bool outlet_lane_pause(struct outlet_lane *lane, unsigned ms);
@@ -107,10 +107,12 @@ void outlet_lane_warn(void *self, const char *text);
 /* End the output object; joined. */
 void outlet_lane_close(struct outlet_lane *lane);
 
-/* The object of the lane has ended, and so has the outlet. The first lane tells the owner. Without the mutex. */
+/* The object of the lane has ended, and so has the outlet.
+ * The first lane tells the owner. Without the mutex. */
 void outlet_lane_end(struct outlet_lane *lane);
 
-/* Wake the lanes that wait for a batch if they are to take none any more. Any thread, without the mutex. */
+/* Wake the lanes that wait for a batch if they are to take none any more.
+ * Any thread, without the mutex. */
 void outlet_lane_turn_away(struct outlet *outlet);
 
 /* Start the thread; it sets `done`, under the mutex, as the last thing it does. */

@@ -119,8 +119,8 @@ void outlet_news_full(struct outlet_news *news, bool full)
     plat_mutex_unlock(&news->mutex);
 }
 
-/* Events of recorded sessions can wait, live ones cannot. The agent's own wait where no session is live:
- * else live events would wait with them. */
+/* Events of recorded sessions can wait, live ones cannot. The agent's own wait where no session is
+ * live: else live events would wait with them. */
 static bool can_wait(
     const struct outlet_news *news, const struct batch *batch, const struct delivery_refusal *what)
 {

@@ -5,7 +5,8 @@
 
 /*
  * A held batch is in the spool, not acked, and in `parking`. The lane that claims it has it
- * alone, delivers what is due, and gives the rest back. The lane that settles its last record acks it.
+ * alone, delivers what is due, and gives the rest back. The lane that settles its last record acks
+ * it.
  */
 enum { NO_MEMORY_WAIT_MS = 50 };
 
@@ -15,8 +16,8 @@ void outlet_parked_tell(void *self, enum parking_news news, const char *route, c
     outlet_news_parked(&outlet->news, news, route, text);
 }
 
-/* Others hear of what is parked now: the ledger, the spool for its waiting lanes, and lanes that wait for
- * room or for the end. */
+/* Others hear of what is parked now: the ledger, the spool for its waiting lanes, and lanes that
+ * wait for room or for the end. */
 static void note_change(struct outlet *outlet)
 {
     const struct outlet_settings *settings = &outlet->settings;
@@ -52,7 +53,8 @@ static void lose_marked(struct outlet_lane *lane)
     memset(lane->marks, 0, lane->marks_count);
 }
 
-/* May the batch be dropped to make room? Not if an event of it can be read again, nor the agent's own. */
+/* May the batch be dropped to make room? Not if an event of it can be read again,
+ * nor the agent's own. */
 static bool is_live(const struct outlet_lane *lane)
 {
     const struct losses *losses = lane->outlet->settings.losses;
@@ -104,7 +106,8 @@ static size_t list_marked(struct outlet_lane *lane)
     return count;
 }
 
-/* Of the ${count} records that are listed only ${tried} is tried. Returns how many others stay held. */
+/* Of the ${count} records that are listed only ${tried} is tried.
+ * Returns how many others stay held. */
 static size_t hold_others(struct outlet_lane *lane, size_t count, size_t tried)
 {
     for (size_t i = 0; i < count; i++) {

@@ -13,11 +13,12 @@ bool outlet_parked_hold(struct outlet_lane *lane);
 /* Try what is due. False: nothing is. */
 bool outlet_parked_try(struct outlet_lane *lane);
 
-/* As much is held as may be: the oldest of what is live makes room, where the user wants that. False: nothing does. */
+/* As much is held as may be: the oldest of what is live makes room,
+ * where the user wants that. False: nothing does. */
 bool outlet_parked_make_room(struct outlet_lane *lane);
 
-/* The outlet delivers nothing any more: what is held and not in the hands of another lane goes back to the spool,
- * or is lost. */
+/* The outlet delivers nothing any more: what is held and not in the hands of another lane goes back
+ * to the spool, or is lost. */
 void outlet_parked_release(struct outlet_lane *lane);
 
 /* Report the state of a route of the outlet: parking.tell. ${self}: the outlet. */

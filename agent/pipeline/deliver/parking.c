@@ -6,8 +6,8 @@
 #include "pipeline/deliver/parking_own.h"
 #include "platform/plat_system.h"
 
-/* The groups of a route stand in the order of their batches' numbers, whichever thread was first to park its
- * batch. */
+/* The groups of a route stand in the order of their batches' numbers, whichever thread was first to
+ * park its batch. */
 
 void parking_init(struct parking *parking, const struct delivery_retry *retry, uint64_t max_bytes,
     size_t max_probes)
@@ -45,7 +45,7 @@ void parking_fini(struct parking *parking)
     plat_mutex_fini(&parking->mutex);
 }
 
-/* ---- groups; with the mutex held ------------------------------------------------------------------- */
+/* ---- groups; with the mutex held ------------------------------------------------------------- */
 
 static void link_group(struct parked_group *group)
 {
@@ -76,7 +76,7 @@ static void count_records(struct parking *parking, const struct parked_batch *ba
     parking->event_count += batch->own ? 0 : (uint64_t)change;
 }
 
-/* ---- parking ------------------------------------------------------------------------------------- */
+/* ---- parking --------------------------------------------------------------------------------- */
 
 struct load {
     size_t batches;
@@ -221,7 +221,7 @@ void parking_put(struct parking *parking, struct parked_batch *batch)
     plat_mutex_unlock(&parking->mutex);
 }
 
-/* ---- claims -------------------------------------------------------------------------------------- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 /* When the oldest group of the route is too old; UINT64_MAX: never. Holds the mutex. */
 static uint64_t old_at(const struct parking *parking, const struct parked_route *route)
@@ -275,9 +275,10 @@ uint64_t parking_due(struct parking *parking)
     return due;
 }
 
-/* A route refuses every event for itself: which group that came later is asked for an event? Every other time it is
- * the newest, as the set-up may just have been corrected; the turns in between go back from there, group by group.
- * NULL: it is the turn of the oldest group. Holds the mutex. */
+/* A route refuses every event for itself: which group that came later is asked for an event?
+ * Every other time it is the newest, as the set-up may just have been corrected; the turns in
+ * between go back from there, group by group. NULL: it is the turn of the oldest group. Holds the
+ * mutex. */
 static struct parked_group *later_group(
     const struct parking *parking, struct parked_route *route, uint64_t now)
 {

@@ -19,8 +19,8 @@
  * as the oldest events may be bad themselves. If it is taken, the destination works: the oldest
  * events are tried next, in their order.
  *
- * Any thread; functions for a claimed batch: only the thread that claimed it. Bounded by parking_is_full, which
- * a lane asks before it takes a batch. Embedded.
+ * Any thread; functions for a claimed batch: only the thread that claimed it. Bounded by
+ * parking_is_full, which a lane asks before it takes a batch. Embedded.
  */
 enum {
     PARKING_MAX_BATCHES = 4096,
@@ -100,8 +100,8 @@ struct parking {
     void *self;
 };
 
-/* ${max_bytes}: of the spool that batches may keep. ${max_probes}: so many tries at a time may be of what was not
- * opened yet, as a destination may take its time to say no. */
+/* ${max_bytes}: of the spool that batches may keep. ${max_probes}: so many tries at a time may be
+ * of what was not opened yet, as a destination may take its time to say no. */
 void parking_init(struct parking *parking, const struct delivery_retry *retry, uint64_t max_bytes,
     size_t max_probes);
 /* Batches that are left are freed, not acked. */
@@ -124,23 +124,26 @@ bool parking_look(
 void parking_close_route(
     struct parking *parking, struct span name, const struct output_rejection *why);
 
-/* The records of ${item}'s batch for which ${marks} is not 0, ready to be parked. NULL: out of memory. */
+/* The records of ${item}'s batch for which ${marks} is not 0, ready to be parked.
+ * NULL: out of memory. */
 struct parked_batch *parking_make(struct parking *parking, const struct spool_item *item,
     const uint8_t *marks, uint64_t since_ns);
 
 /* Park what parking_make has made: now others may claim it. */
 void parking_put(struct parking *parking, struct parked_batch *batch);
 
-/* When a claim is worth the try: plat_monotonic_ns; UINT64_MAX: nothing is parked, or all is claimed. */
+/* When a claim is worth the try: plat_monotonic_ns;
+ * UINT64_MAX: nothing is parked, or all is claimed. */
 uint64_t parking_due(struct parking *parking);
 
 /*
- * A batch whose groups that are `claimed` are to be tried; it goes back with parking_return or parking_end.
- * ${retry_now}: once, whatever is due, as the agent stops. NULL: there is none now.
+ * A batch whose groups that are `claimed` are to be tried; it goes back with parking_return or
+ * parking_end. ${retry_now}: once, whatever is due, as the agent stops. NULL: there is none now.
  */
 struct parked_batch *parking_claim(struct parking *parking, bool retry_now);
 
-/* Set ${marks} of the records in groups that are, or are not, ${claimed} to ${value}. Returns how many. */
+/* Set ${marks} of the records in groups that are, or are not, ${claimed} to ${value}.
+ * Returns how many. */
 size_t parking_mark(const struct parked_batch *batch, bool claimed, uint8_t *marks, uint8_t value);
 
 /* Records of the batch that are parked. */
@@ -155,11 +158,11 @@ bool parking_return(
 /* All of a claimed batch is over, whatever is left of it; it is the caller's to free. */
 void parking_end(struct parking *parking, struct parked_batch *batch);
 
-/* These three: a batch that is not claimed; it is claimed by this, to be ended. NULL: there is none. Any … */
+/* These three claim a batch that is not claimed, to be ended. NULL: there is none. This takes any. */
 struct parked_batch *parking_drop(struct parking *parking);
-/* … the oldest of the live ones, if there is room when all of these are dropped … */
+/* The oldest of the live ones, if there is room when all of these are dropped. */
 struct parked_batch *parking_drop_oldest(struct parking *parking);
-/* … the one of this number. */
+/* The one of this number. */
 struct parked_batch *parking_drop_number(struct parking *parking, uint64_t number);
 
 /* Remove routes that were closed, and for which nothing was put. */

@@ -3,8 +3,8 @@
 
 #include "pipeline/deliver/parking.h"
 
-/* The insides of a parking: parking.c has its batches and claims, parking_route.c its routes. All with the mutex
- * held. */
+/* The insides of a parking: parking.c has its batches and claims, parking_route.c its routes.
+ * All with the mutex held. */
 
 struct parked_route {
     struct parked_route *next;

@@ -7,7 +7,8 @@
 /* Routes are a list that is looked through: there are few, and each is asked for once per batch. */
 enum { NS_PER_MS = 1000 * 1000, REST_PER_TRY = 4 };
 
-/* A try that took long is followed by a longer rest, so that others have most of the time; up to this. */
+/* A try that took long is followed by a longer rest,
+ * so that others have most of the time; up to this. */
 static const uint64_t max_rest_ns = UINT64_C(300000000000);
 
 /* FNV-1a. */

@@ -4,9 +4,9 @@
 #include "event/write/event_edits.h"
 
 /*
- * Shorter forms of an event whose text is too long. The event that came stays as it is, and outlives
- * what is made of it. Each form has the status DECODE_PARTIAL and a note that says what is missing,
- * after what was wrong with the event before. Used by one thread at a time.
+ * Shorter forms of an event whose text is too long. The event that came stays as it is, and
+ * outlives what is made of it. Each form has the status DECODE_PARTIAL and a note that says what is
+ * missing, after what was wrong with the event before. Used by one thread at a time.
  */
 struct event_cut {
     struct event event;       /* the shorter form: valid until the next one is made */
@@ -26,10 +26,10 @@ bool event_cut_has_message(const struct event_cut *cut);
 const struct event *event_cut_message(struct event_cut *cut);
 
 /*
- * The event without its message and with its first ${count} fields only, groups and lists among them
- * counted as fields (event.h): a list that is cut has the elements that are left. What is left out of
- * the payload is the rest of the event, unless rules have edited the event: then the payload may
- * hold what they have removed. NULL: out of memory.
+ * The event without its message and with its first ${count} fields only, groups and lists among
+ * them counted as fields (event.h): a list that is cut has the elements that are left. What is left
+ * out of the payload is the rest of the event, unless rules have edited the event: then the payload
+ * may hold what they have removed. NULL: out of memory.
  */
 const struct event *event_cut_values(struct event_cut *cut, uint32_t count);
 

@@ -32,9 +32,10 @@ void event_decode_with(struct event_decode *decode, const struct event_record *r
     const struct schema_choice *choice, struct event *ret_event);
 
 /*
- * As event_decode_with, in two steps (decoder_begin), where a single definition may apply and no other size of
- * pointers could change what it makes of the payload. False: only the whole of it is known to be
- * right, and nothing was done. Stacks, and what else is known of the event, stay as they are.
+ * As event_decode_with, in two steps (decoder_begin), where a single definition may apply and no
+ * other size of pointers could change what it makes of the payload. False: only the whole of it is
+ * known to be right, and nothing was done. Stacks, and what else is known of the event, stay as
+ * they are.
  */
 bool event_decode_begin(struct event_decode *decode, const struct event_record *record,
     const struct schema_choice *choice, uint16_t field_count, struct event *event);

@@ -8,8 +8,8 @@ struct event_mark {
     char text[384];
 };
 
-/* Give ${event} such a note, after what was wrong with it before, if ${scratch} says so of it; ${mark} holds
- * it as long as the event. Empties scratch->unsure. */
+/* Give ${event} such a note, after what was wrong with it before, if ${scratch} says so of it;
+ * ${mark} holds it as long as the event. Empties scratch->unsure. */
 void event_mark_unsure(
     struct event_mark *mark, struct filter_scratch *scratch, struct event *event);
 

@@ -3,8 +3,8 @@
 
 #include "event/model/event.h"
 
-/* Sees decoded events in their order, on the thread of the worker that decodes them. An event is valid
- * until the call returns. */
+/* Sees decoded events in their order, on the thread of the worker that decodes them. An event is
+ * valid until the call returns. */
 struct event_observer {
     void *self;
     /* False: that was enough. What comes after it of the session is neither decoded nor written. */

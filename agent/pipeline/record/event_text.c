@@ -2,8 +2,8 @@
 
 #include "pipeline/record/event_cut.h"
 
-/* A text is judged when it is written, so what reserves room for the longest text that a value could
- * have finds it; what goes on for much longer ends early. */
+/* A text is judged when it is written, so what reserves room for the longest text that a value
+ * could have finds it; what goes on for much longer ends early. */
 enum { SLACK_BYTES = 256 * 1024 };
 
 struct call {
@@ -14,7 +14,7 @@ struct call {
     size_t own_bytes; /* of text that the event may have by what it brings */
 };
 
-/* ---- how long a text may be ----------------------------------------------------------------------- */
+/* ---- how long a text may be ------------------------------------------------------------------ */
 
 /* No definition, nothing that could make more of the bytes than their hex. */
 static size_t own_bytes(const struct event *event)
@@ -40,7 +40,7 @@ static size_t max_bytes(const struct call *call)
                                                           : EVENT_TEXT_MAX_BYTES;
 }
 
-/* ---- tries ---------------------------------------------------------------------------------------- */
+/* ---- tries ----------------------------------------------------------------------------------- */
 
 static void take_back(const struct call *call)
 {
@@ -68,7 +68,8 @@ static size_t write_within(const struct call *call, const struct event *event, s
     return size;
 }
 
-/* Write the event with all that is known of it: the facts of this machine are looked up while it is written. */
+/* Write the event with all that is known of it: the facts of this machine are
+ * looked up while it is written. */
 static bool write_whole(const struct call *call, const struct event *event)
 {
     size_t size = write_within(call, event, call->own_bytes);
@@ -86,8 +87,8 @@ static bool write_whole(const struct call *call, const struct event *event)
     return false;
 }
 
-/* Write as many fields as there is room for, and are easily found: a text that takes half of the room will
- * do. */
+/* Write as many fields as there is room for, and are easily found: a text that takes half of the
+ * room will do. */
 static bool write_some(const struct call *call, struct event_cut *cut)
 {
     enum { USUAL_FIELD_BYTES = 128 };

@@ -11,7 +11,8 @@
  * batch under one lock, so that at every moment
  *
  *   per session: received = metadata + joined + filtered + accepted + dropped, all reasons
- *   per output:  offered  = filtered + rolled_up + acked + dead_lettered + dropped, all reasons + pending
+ *   per output:  offered  = filtered + rolled_up + acked + dead_lettered + dropped, all reasons +
+ *                         pending
  *
  * Events of the agent itself (gaps, status) are counted apart. All functions: any thread.
  */
@@ -141,7 +142,8 @@ void ledger_settle(
 /* An output is going to try a batch again. */
 void ledger_retry(struct ledger *ledger, size_t output);
 
-/* So many ${events} of an output are held for so many ${routes}; ${first} as output_counts.parked_first. */
+/* So many ${events} of an output are held for so many ${routes}; ${first} as
+ * output_counts.parked_first. */
 void ledger_set_parked(
     struct ledger *ledger, size_t output, uint64_t events, uint64_t routes, const char *first);
 
@@ -161,8 +163,8 @@ void ledger_add_latency(struct ledger *ledger, size_t output, uint64_t ms, uint6
 void ledger_wait_settled(struct ledger *ledger);
 void ledger_set_deadline(struct ledger *ledger, uint64_t deadline_ns);
 
-/* The output has ended, and a spool keeps its pending events for the next run: ledger_wait_settled does not wait for
- * it. */
+/* The output has ended, and a spool keeps its pending events for the next run: ledger_wait_settled
+ * does not wait for it. */
 void ledger_end_output(struct ledger *ledger, size_t output);
 
 /* One consistent look: arrays of session_count and output_count entries; either may be NULL. */

@@ -125,7 +125,7 @@ struct stack_join_counts stack_join_counts(const struct stack_join *join)
     return join->counts;
 }
 
-/* ---- the ring ------------------------------------------------------------------------------------ */
+/* ---- the ring -------------------------------------------------------------------------------- */
 
 static struct block *block_at(struct stack_join *join, size_t offset)
 {
@@ -237,10 +237,10 @@ bool stack_join_flush(struct stack_join *join)
     return true;
 }
 
-/* ---- matching ------------------------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
-/* Events come almost in the order of their time: stamps near each other have buckets near each other,
- * which are in the processor's cache. Steps of 32 are some microseconds at most. */
+/* Events come almost in the order of their time: stamps near each other have buckets near each
+ * other, which are in the processor's cache. Steps of 32 are some microseconds at most. */
 static struct bucket *bucket_of(struct stack_join *join, int64_t time_raw)
 {
     uint64_t step = (uint64_t)time_raw >> 5;
@@ -394,7 +394,7 @@ static bool oldest_is_due(struct stack_join *join)
            join->held > HELD_BYTES - SLACK_BYTES || time_of(block) + HOLD_100NS < join->newest;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------ */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* The stack that a record of type 0x20, 0x25 or 0x26 carries or refers to; false if unknown. */
 static bool read_stack(struct stack_join *join, const struct event_record *record,

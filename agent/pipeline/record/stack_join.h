@@ -18,8 +18,8 @@
  */
 struct stack_join;
 
-/* Called for each record, in order; frames are of the joined stack, none: count 0; ${tag} is what it
- * was pushed with. False stops. */
+/* Called for each record, in order; frames are of the joined stack, none: count 0; ${tag} is what
+ * it was pushed with. False stops. */
 typedef bool stack_join_emit_fn(void *self, const struct event_record *record,
     const uint64_t *frames, uint32_t count, uint64_t tag);
 
@@ -37,19 +37,21 @@ struct stack_join *stack_join_create(enum stack_walk_mode mode, stack_join_emit_
     stack_join_left_out_fn *left_out, void *self, struct error *err);
 void stack_join_destroy(struct stack_join *join); /* NULL is fine */
 
-/* A definition of a stack key (StackWalk types 34, 35, 36) ahead of its time; others are ignored. */
+/* A definition of a stack key (StackWalk types 34, 35, 36) ahead of its time;
+ * others are ignored. */
 void stack_join_learn(struct stack_join *join, const struct event_record *record);
 
 /* No record of ${trace} comes any more: remove the definitions of its stack keys. */
 void stack_join_remove_trace(struct stack_join *join, const struct trace_info *trace);
 
-/* The next record, with whatever the caller wants to know when its turn comes. False if emit stopped. */
+/* The next record, with whatever the caller wants to know when its turn comes.
+ * False if emit stopped. */
 bool stack_join_push(struct stack_join *join, const struct event_record *record, uint64_t tag);
 
 /*
- * The next record, which no output wants: all is as if it was pushed, down to the moment of its turn
- * and the stacks that belong to it, but that it is not copied and its turn is left_out's, which gets
- * its time and ${tag}. No StackWalk record. False if a callback stopped.
+ * The next record, which no output wants: all is as if it was pushed, down to the moment of its
+ * turn and the stacks that belong to it, but that it is not copied and its turn is left_out's,
+ * which gets its time and ${tag}. No StackWalk record. False if a callback stopped.
  */
 bool stack_join_leave_out(struct stack_join *join, const struct event_record *record, uint64_t tag);
 

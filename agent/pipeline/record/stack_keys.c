@@ -11,8 +11,8 @@
  *
  * Each definition is in a list of those with its hash, in the order of time. A trace is learned
  * from its start on, and definitions at the start are removed first, so new ones are sorted in
- * from the end of the list and searches begin at its start. Definitions that have passed by wait in a queue
- * until no reference to them can come any more.
+ * from the end of the list and searches begin at its start. Definitions that have passed by wait in
+ * a queue until no reference to them can come any more.
  */
 enum {
     TYPE_CREATE = 0x22,
@@ -91,7 +91,7 @@ void stack_keys_destroy(struct stack_keys *keys)
     free(keys);
 }
 
-/* ---- chunks --------------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 static union chunk *chunk_at(const struct stack_keys *keys, uint32_t number)
 {
@@ -146,7 +146,7 @@ static bool has_room(const struct stack_keys *keys, uint8_t type, size_t frames)
     return keys->taken + 1 + more <= max;
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static struct bucket *bucket_of(
     struct stack_keys *keys, const struct trace_info *trace, uint64_t key)
@@ -194,7 +194,7 @@ static void unlink_from(struct stack_keys *keys, struct bucket *bucket, const st
     *(after ? &after->older : &bucket->newest) = d->older;
 }
 
-/* ---- learning ------------------------------------------------------------------------------------- */
+/* ---- learning -------------------------------------------------------------------------------- */
 
 static uint64_t read_pointer(struct reader *r, const struct event_record *record)
 {
@@ -202,7 +202,8 @@ static uint64_t read_pointer(struct reader *r, const struct event_record *record
 }
 
 /* Whose address the innermost frame is says whose stack it is: further out, a user's stack may go
- * through the kernel (KeUserModeCallback). A 32-bit kernel leaves its programs 2 GB, or up to 3 GB. */
+ * through the kernel (KeUserModeCallback). A 32-bit kernel leaves its programs 2 GB, or up to 3
+ * GB. */
 static void tell_whose(struct definition *d, uint8_t pointer_size)
 {
     uint64_t kernel_from = pointer_size == 8 ? UINT64_C(1) << 63 : UINT64_C(0x80000000);
@@ -238,7 +239,8 @@ static bool read_frames(struct stack_keys *keys, struct definition *d, size_t co
     return true;
 }
 
-/* A definition of ${head}'s key, time and type with the frames that are left in ${r}; 0: no room. */
+/* A definition of ${head}'s key, time and type with the frames that are
+ * left in ${r}; 0: no room. */
 static uint32_t make(struct stack_keys *keys, const struct definition *head,
     const struct event_record *record, struct reader *r)
 {
@@ -305,7 +307,7 @@ bool stack_keys_learn(struct stack_keys *keys, const struct event_record *record
     return learn(keys, record) != 0;
 }
 
-/* ---- finding -------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 /* Is the life that ended with ${d} over for ${reference}? Within one tick of the clock the order of
  * the processor's records tells. */
@@ -360,7 +362,7 @@ bool stack_keys_find(struct stack_keys *keys, const struct stack_reference *refe
     return true;
 }
 
-/* ---- removal -------------------------------------------------------------------------------------- */
+/* ---- removal --------------------------------------------------------------------------------- */
 
 bool stack_keys_pass(struct stack_keys *keys, const struct event_record *record)
 {

@@ -35,8 +35,8 @@ void stack_keys_destroy(struct stack_keys *keys);
  * known already. */
 bool stack_keys_learn(struct stack_keys *keys, const struct event_record *record);
 
-/* The trace has come to this definition record; takes it like stack_keys_learn if it is new. True if
- * it has resolved a reference. */
+/* The trace has come to this definition record; takes it like stack_keys_learn if it is new.
+ * True if it has resolved a reference. */
 bool stack_keys_pass(struct stack_keys *keys, const struct event_record *record);
 
 /* The stack of a reference into ${ret_frames} (room for STACK_KEYS_MAX_FRAMES). False if it is

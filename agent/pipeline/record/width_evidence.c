@@ -66,7 +66,7 @@ void width_evidence_destroy(struct width_evidence *evidence)
     }
 }
 
-/* ---- what proves it ------------------------------------------------------------------------------- */
+/* ---- what proves it -------------------------------------------------------------------------- */
 
 /* Trace, class, version, width in the header and, if ${of_process}, process. */
 static void make_key(const struct event_record *record, bool of_process, uint8_t key[KEY_BYTES])
@@ -152,7 +152,7 @@ uint8_t width_evidence_find(
     return 0;
 }
 
-/* ---- texts ---------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* Controls other than white space, private use, noncharacters (Unicode 15, chapters 23.1, 23.5,
  * 23.7). Half a surrogate pair is none of them: file names may have it. */

@@ -11,8 +11,8 @@
  * their trace and class where their process proved nothing.
  *
  * A text is weaker evidence: where narrow pointers leave a path it is no accident, and where they
- * leave garbage before a path that wide ones leave, neither. Evidence that contradicts itself is none.
- * One thread at a time.
+ * leave garbage before a path that wide ones leave, neither. Evidence that contradicts itself is
+ * none. One thread at a time.
  */
 struct width_evidence;
 

@@ -11,7 +11,7 @@ enum {
 
 static const uint64_t second_ns = UINT64_C(1000000000);
 
-/* ---- state ------------------------------------------------------------------------------------ */
+/* ---- state ----------------------------------------------------------------------------------- */
 
 void source_change(struct source *source, enum source_state to)
 {
@@ -27,7 +27,7 @@ static void stop_early(struct source *source)
     source->counts.complete = false;
 }
 
-/* ---- handing over ----------------------------------------------------------------------------- */
+/* ---- handing over ---------------------------------------------------------------------------- */
 
 /* Counts of the join since the last slab. */
 static void count_stacks(struct source *source)
@@ -116,7 +116,8 @@ static uint64_t deadline_of(const struct source *source)
                                        : plat_monotonic_ns() + source->settings.block_for_ns;
 }
 
-/* A new slab; replayable sources wait for memory, as long as the agent does not stop. NULL: none. */
+/* A new slab; replayable sources wait for memory, as long as the agent
+ * does not stop. NULL: none. */
 static struct slab *make_slab(struct source *source, enum slab_kind kind, size_t capacity)
 {
     struct slab *slab = slab_create(
@@ -129,8 +130,8 @@ static struct slab *make_slab(struct source *source, enum slab_kind kind, size_t
     return slab;
 }
 
-/* Queue the metadata that was gathered. That of a live source stays if it finds no room: later events cannot be decoded
- * without it. */
+/* Queue the metadata that was gathered. That of a live source stays if it finds no room: later
+ * events cannot be decoded without it. */
 static void push_metadata(struct source *source, uint64_t deadline_ns)
 {
     struct slab *metadata = source->metadata;
@@ -180,7 +181,7 @@ static bool resume(struct source *source)
     return true;
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static bool is_old(struct source *source)
 {
@@ -332,8 +333,9 @@ static void on_sample(void *self, const struct event_record *record)
     learn(self, record);
 }
 
-/* A trace that does not grow tells of its processes ahead of all records. To learn them once more would make
- * what workers see depend on how far they lag, so that is for those alone for which there was no room. */
+/* A trace that does not grow tells of its processes ahead of all records. To learn them once more
+ * would make what workers see depend on how far they lag, so that is for those alone for which
+ * there was no room. */
 static void learn_in_place(struct source *source, const struct event_record *record)
 {
     if (source->told_ahead) {
@@ -395,7 +397,7 @@ static void on_gap(void *self, const struct gap *gap)
     }
 }
 
-/* ---- quiet sources ---------------------------------------------------------------------------- */
+/* ---- quiet sources --------------------------------------------------------------------------- */
 
 /* Events whose stacks must have come by now, as the source has been quiet for so long. */
 static void release_quiet(struct source *source)
@@ -439,7 +441,7 @@ static void on_settle(void *self)
     }
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct source *source_create(const struct source_settings *settings, struct error *err)
 {

@@ -16,8 +16,9 @@
  * many records that describe others went unlearned (queue, metadata). Room for them is kept
  * beforehand (gap_list.h). A gap is closed with the next event that is accepted, or after gap_age.
  *
- * Before that, a live source leaves out what a provider sends beyond its budget (provider_budget.h);
- * gaps, one per provider and reason, say so every gap_age (guard, budget_sampled).
+ * Before that, a live source leaves out what a provider sends beyond its budget
+ * (provider_budget.h); gaps, one per provider and reason, say so every gap_age (guard,
+ * budget_sampled).
  */
 struct source;
 

@@ -74,8 +74,8 @@ void source_gaps_close_old(struct source *source)
     }
 }
 
-/* The report goes beyond the queue's bound, as a gap does: reports are few, and there is a limit to how many are
- * under way. One that finds no place is counted all the same. */
+/* The report goes beyond the queue's bound, as a gap does: reports are few, and there is a limit to
+ * how many are under way. One that finds no place is counted all the same. */
 void source_gaps_report(void *self, const struct guard_report *report)
 {
     struct source *source = self;

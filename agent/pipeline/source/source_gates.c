@@ -107,8 +107,9 @@ void source_gates_destroy(struct source_gates *gates)
     }
 }
 
-/* Ask gate number ${index} by the header alone. UNDECIDED: also where the verdict is to take a token or to
- * count the event with others, or depends on what is not known before the event has its place. */
+/* Ask gate number ${index} by the header alone. UNDECIDED: also where the verdict is to take a
+ * token or to count the event with others, or depends on what is not known before the event has its
+ * place. */
 static enum filter_verdict ask(
     struct source_gates *gates, size_t index, const struct event *event, bool *ret_open)
 {

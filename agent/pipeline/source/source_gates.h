@@ -4,9 +4,9 @@
 #include "pipeline/work/decode_worker.h"
 
 /*
- * The gates of a session that is replayed, asked by its source: an event that they drop by its header
- * is not even copied. It is counted as the worker would have, rule by rule, but here. On the source's
- * thread.
+ * The gates of a session that is replayed, asked by its source: an event that they drop by its
+ * header is not even copied. It is counted as the worker would have, rule by rule, but here. On the
+ * source's thread.
  */
 struct source_gates;
 

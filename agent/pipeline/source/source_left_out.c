@@ -2,8 +2,8 @@
 
 enum { MAX_LEFT_OUT = 16384 /* events between two slabs */ };
 
-/* The turn of ${count} events, the latest of the time ${newest}, of which the gates said ${tag}. All of
- * them are new, or none. */
+/* The turn of ${count} events, the latest of the time ${newest}, of which the gates said ${tag}.
+ * All of them are new, or none. */
 static bool count_left_out(struct source *source, uint64_t newest, uint64_t tag, uint64_t count)
 {
     if (source->state == SOURCE_STOPPED) {

@@ -11,8 +11,8 @@
  * live source drops, `slab` is the full one that found no room; it keeps its place before the gap.
  *
  * A record is counted as received when it is known what becomes of it: at its emission by the join,
- * or as joined, left out or metadata. Those counts travel in the slab and reach the ledger with what
- * the workers add, so the ledger balances at every moment.
+ * or as joined, left out or metadata. Those counts travel in the slab and reach the ledger with
+ * what the workers add, so the ledger balances at every moment.
  */
 enum { SOURCE_CLOCK_EVERY = 32 /* records between two looks at the clock */ };
 
@@ -54,7 +54,7 @@ struct source {
     unsigned until_budget_clock;
 };
 
-/* ---- source.c: handing over -------------------------------------------------------------------- */
+/* ---- source.c: handing over ------------------------------------------------------------------ */
 
 /* Queue the slab that is being filled. False if it stays: no room until ${deadline_ns}. */
 bool source_hand_over(struct source *source, uint64_t deadline_ns);
@@ -65,8 +65,8 @@ void source_complete(struct source *source, struct slab *slab);
 /* Counts alone travel in an empty slab. */
 void source_hand_over_counts(struct source *source);
 
-/* Push the metadata, and wait as for an event; while events are dropped, push it only when there is room for
- * those. */
+/* Push the metadata, and wait as for an event; while events are dropped, push it only when there is
+ * room for those. */
 void source_offer_metadata(struct source *source);
 
 /* It reads and drops in turns until it stops permanently. */
@@ -75,7 +75,7 @@ void source_change(struct source *source, enum source_state to);
 /* The queue takes nothing more: what a slab holds is counted as dropped. */
 void source_abandon(struct source *source, struct slab *slab);
 
-/* ---- source_left_out.c: events that the gates drop by their headers ----------------------------- */
+/* ---- source_left_out.c: events that the gates drop by their headers -------------------------- */
 
 /* stack_join_left_out_fn: the turn of an event that was dropped before it was copied. */
 bool source_left_out_one(void *self, uint64_t time, uint64_t tag);
@@ -84,7 +84,7 @@ bool source_left_out_one(void *self, uint64_t time, uint64_t tag);
 bool source_left_out_ask(void *self, const struct event_record *record, uint64_t *ret_tag);
 bool source_left_out_many(void *self, uint64_t tag, uint64_t count, uint64_t newest);
 
-/* ---- source_gaps.c ----------------------------------------------------------------------------- */
+/* ---- source_gaps.c --------------------------------------------------------------------------- */
 
 /* A record was lost that found no room. */
 void source_gaps_add_loss(
@@ -99,11 +99,11 @@ void source_gaps_report(void *self, const struct guard_report *report);
 /* While the source drops: gaps do not stay open for ever because there is no room. */
 void source_gaps_close_old(struct source *source);
 
-/* ---- source_files.c ---------------------------------------------------------------------------- */
+/* ---- source_files.c -------------------------------------------------------------------------- */
 
 void source_files_sink(struct source *source, struct input_sink *ret_sink);
 
-/* ---- source_budget.c --------------------------------------------------------------------------- */
+/* ---- source_budget.c ------------------------------------------------------------------------- */
 
 /* Is the event within its provider's budget? Else it is counted. */
 bool source_budget_keeps(

@@ -5,7 +5,7 @@
 #include "platform/windows/plat_wide.h"
 #include "service/windows/service_own.h"
 
-/* ---- the source of events (learn.microsoft.com, "Adding a Source to the Registry") -------------- */
+/* ---- the source of events (learn.microsoft.com, "Adding a Source to the Registry") ----------- */
 
 static const wchar_t sources[] = L"SYSTEM\\CurrentControlSet\\Services\\EventLog\\Application";
 
@@ -59,7 +59,7 @@ static uint32_t remove_source(const char *name)
     return code == ERROR_FILE_NOT_FOUND ? ERROR_SUCCESS : (uint32_t)code;
 }
 
-/* ---- the note of installations ------------------------------------------------------------------ */
+/* ---- the note of installations --------------------------------------------------------------- */
 
 /* Only administrators may write there. */
 static const wchar_t note_key[] = L"SOFTWARE\\etwship";
@@ -107,7 +107,7 @@ static uint32_t get_note(char **ret_text)
     return code ? (uint32_t)code : *ret_text ? ERROR_SUCCESS : ERROR_NOT_ENOUGH_MEMORY;
 }
 
-/* ---- paths ---------------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static char *program(void)
 {

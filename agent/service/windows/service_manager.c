@@ -112,7 +112,7 @@ static uint32_t open_service(void *manager, const char *name, uint32_t access, v
     return code;
 }
 
-/* ---- settings --------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static uint32_t set(void *service, DWORD level, void *info)
 {
@@ -197,7 +197,7 @@ static uint32_t configure(
     return ERROR_INVALID_LEVEL;
 }
 
-/* ---- control ------------------------------------------------------------------------------------------ */
+/* ---- control --------------------------------------------------------------------------------- */
 
 static uint32_t start(void *service)
 {
@@ -276,7 +276,7 @@ static uint32_t query_config(void *service, struct service_config *ret_config)
     return code;
 }
 
-/* ---- waiting -------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static void CALLBACK on_change(void *parameter)
 {

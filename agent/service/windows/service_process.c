@@ -56,7 +56,7 @@ static uint32_t report(const struct service_status *status)
     return SetServiceStatus(process.handle, &said) ? ERROR_SUCCESS : GetLastError();
 }
 
-/* ---- events --------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static uint32_t open_log(const char *source, void **ret_log)
 {

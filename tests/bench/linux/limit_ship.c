@@ -1,6 +1,6 @@
 /*
- * The limit program (limit.h) as a shipper: what the way from a trace to a server costs a program that
- * knows every event in advance, and does nothing else.
+ * The limit program (limit.h) as a shipper: what the way from a trace to a server costs a program
+ * that knows every event in advance, and does nothing else.
  *
  *   limit_ship TRACE PORT BODY_BYTES none|gzip|zstd AGENT [ACTION [FILE SYNC_BYTES]]
  *
@@ -9,10 +9,10 @@
  * before it is posted, and after every SYNC_BYTES the file is synchronised with the disk.
  *
  * Maps the trace (etlgen --mix limit --cpus 1, so that file order is the order of time), frames its
- * records with the agent's two functions for one record, writes their JSON one after the other and posts
- * every BODY_BYTES of it over one connection to the loopback, as one whole; no merging, no joining, no
- * schemas, queues, threads or retries. AGENT is the text of the `agent` member, so that the bytes are
- * those of the agent.
+ * records with the agent's two functions for one record, writes their JSON one after the other and
+ * posts every BODY_BYTES of it over one connection to the loopback, as one whole; no merging, no
+ * joining, no schemas, queues, threads or retries. AGENT is the text of the `agent` member, so that
+ * the bytes are those of the agent.
  *
  * Prints the number of events, and of bytes of JSON.
  */

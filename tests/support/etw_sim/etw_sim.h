@@ -11,7 +11,8 @@
  *
  *     struct etw_sim *sim = etw_sim_create(&(struct etw_sim_options){.processors = 4}, &err);
  *     etw_api_use(etw_sim_api(sim));
- *     struct etw_sim_provider *p = etw_sim_provider_add(sim, &(struct etw_sim_provider_options){…});
+ *     struct etw_sim_provider *p =
+ *         etw_sim_provider_add(sim, &(struct etw_sim_provider_options){…});
  *     …
  *     etw_api_use(NULL);
  *     etw_sim_destroy(sim);

@@ -5,10 +5,11 @@
 
 /*
  * What Windows does with autologgers when it starts, in the world whose table is in use, from the
- * registry that is in use (configuring-and-starting-an-autologger-session): sessions with Start 1 are
- * started in the order of their keys and their providers enabled; Status says how it went. FileMax
- * appends FileCounter + 1 to the file's name, from 1 again when that is reached. Missing values have
- * their documented defaults, but MaximumBuffers, which is 20 above the least there is.
+ * registry that is in use (configuring-and-starting-an-autologger-session): sessions with Start 1
+ * are started in the order of their keys and their providers enabled; Status says how it went.
+ * FileMax appends FileCounter + 1 to the file's name, from 1 again when that is reached.
+ * Missing values have their documented defaults, but MaximumBuffers, which is 20 above the least
+ * there is.
  *
  * How many were started.
  */

@@ -16,7 +16,8 @@
  * running, asked in this order. Of several definitions the first that takes the payload to its last
  * byte is the one, as in the agent. One lock around everything: answers are copied out under it.
  *
- * Providers are listed from what the caches know, when they are asked for and something has changed.
+ * Providers are listed from what the caches know, when they are asked for
+ * and something has changed.
  */
 enum { MAX_LOADED = 64, MAX_ADDED_BYTES = 16 * 1024 * 1024 };
 

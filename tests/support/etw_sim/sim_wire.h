@@ -18,14 +18,16 @@ enum sim_wire {
     SIM_WIRE_START,     /* name, properties -> u64 session, properties */
     SIM_WIRE_CONTROL,   /* u64 session, name, u32 control, properties -> properties */
     SIM_WIRE_QUERY_ALL, /* u32 capacity, so many properties -> u32 count, properties */
-    SIM_WIRE_ENABLE, /* u64 session, provider, u32 control, u8 level, u64 any, u64 all, u32 timeout, then u8: are
-                           there parameters? u32 version, property, flags, guid, u32 count, and for
-                           each filter u32 type, data */
+    /* u64 session, provider, u32 control, u8 level, u64 any, u64 all, u32 timeout, then u8: are
+     * there parameters? u32 version, property, flags, guid, u32 count,
+     * and for each filter u32 type, data */
+    SIM_WIRE_ENABLE,
     SIM_WIRE_ENUMERATE, /* u32 class, in, u32 out bytes -> u32 needed, out */
     SIM_WIRE_SET,       /* u64 session, u32 class, data */
     SIM_WIRE_QUERY,     /* u64 session, u32 class, u32 out bytes -> u32 needed, out */
-    SIM_WIRE_WRITE, /* u64 provider, descriptor, u32 flags, guid activity, related, u32 count, and for
-                       each u8 type, data */
+    /* u64 provider, descriptor, u32 flags, guid activity, related, u32 count,
+     * and for each u8 type, data */
+    SIM_WIRE_WRITE,
     SIM_WIRE_STRING,        /* u64 provider, u8 level, u64 keyword, text */
     SIM_WIRE_ENABLED,       /* u64 provider, u8 level, u64 keyword -> u8 */
     SIM_WIRE_SET_PROVIDER,  /* u64 provider, u32 class, data */
@@ -40,8 +42,9 @@ enum sim_wire {
 
     /* On the connection of a trace, without an answer of their own. */
     SIM_WIRE_PROCESS, /* the program is in ProcessTrace */
-    SIM_WIRE_BATCH, /* from the machine: u32 events lost, buffers written, count, and for each buffer
-                         u16 cpu, u8 lost, u64 last time, its bytes */
+    /* from the machine: u32 events lost, buffers written, count, and for each buffer u16 cpu, u8
+     * lost, u64 last time, its bytes */
+    SIM_WIRE_BATCH,
     SIM_WIRE_TAKEN, /* u8: is there to be more? */
     SIM_WIRE_CLOSE, /* CloseTrace while ProcessTrace runs */
     SIM_WIRE_END,   /* from the machine: u32 what ProcessTrace returns */

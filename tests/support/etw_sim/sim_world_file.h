@@ -6,13 +6,13 @@
 
 /*
  * A simulated Windows from a text file, for programs that cannot call the simulator's set-up:
- * etwsim.dll and etwship-sim read the file that the environment variable ETWSIM_WORLD names. Without
- * it the world is empty: no provider, no session, the built-in kernel classes.
+ * etwsim.dll and etwship-sim read the file that the environment variable ETWSIM_WORLD names.
+ * Without it the world is empty: no provider, no session, the built-in kernel classes.
  *
- * One statement a line; words stand between blanks, in double quotes where they hold any; `#` begins
- * a comment. Paths are relative to the world file's folder. Numbers are decimal, or 0x and hex.
- * A provider is a GUID or a name that the world knows; names that it does not know get the GUID that
- * TraceLogging derives from them.
+ * One statement a line; words stand between blanks, in double quotes where they hold any;
+ * `#` begins a comment. Paths are relative to the world file's folder. Numbers are decimal, or 0x
+ * and hex. A provider is a GUID or a name that the world knows; names that it does not know get the
+ * GUID that TraceLogging derives from them.
  *
  *   processors N
  *   windows BUILD                      19045

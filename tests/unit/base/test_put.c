@@ -20,7 +20,7 @@ static uint64_t next_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* ---- integers ---------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 static void check_integer(uint64_t value)
 {
@@ -65,7 +65,7 @@ static void bytes_and_guids_are_lower_case_hex(void **state)
     assert_text(text, put_guid(text, bytes), "33221100-5544-7766-8899-aabbccddeeff");
 }
 
-/* ---- floating point ------------------------------------------------------------------------------------ */
+/* ---- floating point -------------------------------------------------------------------------- */
 
 static void known_doubles_have_their_shortest_text(void **state)
 {
@@ -151,7 +151,7 @@ static void every_finite_number_reads_back_and_shows_that_it_is_no_integer(void 
     }
 }
 
-/* ---- dates ----------------------------------------------------------------------------------------------- */
+/* ---- dates ----------------------------------------------------------------------------------- */
 
 /* Days by counting them, against the closed formula. */
 static void every_day_until_the_year_10000_has_its_date(void **state)
@@ -239,7 +239,7 @@ static void systemtimes_with_a_part_out_of_range_are_refused(void **state)
     }
 }
 
-/* ---- addresses ------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static void ipv4_addresses_have_four_decimals(void **state)
 {

@@ -1,7 +1,7 @@
 /* The bytes of filters, and their limits. */
 #include "etw_enable_rig.h"
 
-/* ---- bytes of filters -------------------------------------------------------------------------------------- */
+/* ---- bytes of filters ------------------------------------------------------------------------ */
 
 static void ids_are_a_flag_a_count_and_the_ids(void **state)
 {
@@ -109,7 +109,7 @@ static void a_container_is_given_as_it_is_written(void **state)
     assert_memory_equal(only_filter(0x80008000, sizeof(id)), id, sizeof(id));
 }
 
-/* ---- limits ---------------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static void names_of_processes_fill_1024_bytes_of_utf16(void **state)
 {

@@ -112,7 +112,7 @@ static void what_the_registry_refuses_leaves_nothing(void **state)
     }
 }
 
-/* ---- kills ----------------------------------------------------------------------------------------- */
+/* ---- kills ----------------------------------------------------------------------------------- */
 
 struct clean {
     const char *abandoned; /* sessions of this name are */

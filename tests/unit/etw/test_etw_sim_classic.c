@@ -1,9 +1,10 @@
-/* Classic and WPP providers of the simulated Windows (registertraceguids, traceevent, tracemessage). */
+/* Classic and WPP providers of the simulated Windows (registertraceguids,
+ * traceevent, tracemessage). */
 #include "sim_provider_rig.h"
 #include "support/etl_put.h"
 #include "support/etw_sim/etw_sim_rig.h"
 
-/* ---- classic and WPP -------------------------------------------------------------------------- */
+/* ---- classic and WPP ------------------------------------------------------------------------- */
 
 static uint32_t classic_calls;
 static uint64_t classic_session;

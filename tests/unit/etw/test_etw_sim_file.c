@@ -433,7 +433,7 @@ static void events_of_files_have_the_flags_of_their_header_types(void **state)
     rig_consumer_fini(&c);
 }
 
-/* ---- replay ----------------------------------------------------------------------------------- */
+/* ---- replay ---------------------------------------------------------------------------------- */
 
 static void a_trace_is_replayed_as_its_providers_events(void **state)
 {

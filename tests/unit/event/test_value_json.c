@@ -104,7 +104,7 @@ static void run_cases(const struct value_case *cases, size_t count)
     }
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void integers_are_numbers_of_their_sign(void **state)
 {
@@ -184,7 +184,7 @@ static void booleans_are_true_for_every_bit(void **state)
     run_cases(cases, COUNT_OF(cases));
 }
 
-/* ---- times ------------------------------------------------------------------------------------------------ */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 static void times_are_iso_8601(void **state)
 {
@@ -206,7 +206,7 @@ static void times_are_iso_8601(void **state)
     run_cases(cases, COUNT_OF(cases));
 }
 
-/* ---- identities and addresses ------------------------------------------------------------------------------- */
+/* ---- identities and addresses ---------------------------------------------------------------- */
 
 static void guids_sids_and_binaries_are_text(void **state)
 {
@@ -270,7 +270,7 @@ static void socket_addresses_are_objects(void **state)
     run_cases(cases, COUNT_OF(cases));
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void strings_end_at_their_first_nul_and_are_escaped(void **state)
 {
@@ -308,7 +308,7 @@ static void arrays_of_values_are_lists(void **state)
     assert_array(IN_UINT8, OUT_BOOLEAN, NULL, "00 01", 1, "{\"V\":[false,true]}");
 }
 
-/* ---- names of values ------------------------------------------------------------------------------------------- */
+/* ---- names of values ------------------------------------------------------------------------- */
 
 static void status_codes_have_names_where_they_are_known(void **state)
 {
@@ -385,7 +385,7 @@ static void a_map_on_text_reads_nothing_behind_it(void **state)
         IN_UINT8, OUT_STRING, &value_map, "01 02 'xyz'", 1, "{\"V\":\"\\u0001\\u0002xyz\"}");
 }
 
-/* ---- objects ---------------------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static void structs_are_objects_and_their_arrays_lists(void **state)
 {

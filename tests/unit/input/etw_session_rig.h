@@ -27,7 +27,8 @@ static inline bool is_enabled(struct rig *rig, const void *name)
     return etw_sim_enabled(rig->sim, name, &provider_guid, &enablement) && rig_reads(rig, name);
 }
 
-/* How often NAME's session has enabled a provider or a group of them. Its consumer reads before that. */
+/* How often NAME's session has enabled a provider or a group of them.
+ * Its consumer reads before that. */
 struct enabling {
     struct guid guid;
     uint32_t times;

@@ -4,7 +4,8 @@
 
 #include "outputs/http/http_failure.h"
 
-/* This file tests the text of a failure. test_http_client.c tests which failures a client reports. */
+/* This file tests the text of a failure. test_http_client.c tests which
+ * failures a client reports. */
 
 static const char secret[] = "k3y-0123456789-abcdef";
 

@@ -39,8 +39,8 @@ static void the_socket_is_private_and_goes_with_its_listener(void **state)
     temp_folder_remove(folder);
 }
 
-/* The rights of the socket's file keep other accounts out. If an administrator has widened them, the
- * system still tells the account of each client. */
+/* The rights of the socket's file keep other accounts out. If an administrator has widened them,
+ * the system still tells the account of each client. */
 static void another_account_is_not_ours(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
 /*
- * For LD_PRELOAD: a folder whose disk fails. While the file FAILING_DISK_FLAG is there, whatever would
- * change something below FAILING_DISK_FOLDER fails with the error whose number the flag holds; reading
- * goes on. What is mapped is left alone. The names of functions that failed go to the file
- * FAILING_DISK_NOTES, a line each.
+ * For LD_PRELOAD: a folder whose disk fails. While the file FAILING_DISK_FLAG is there, whatever
+ * would change something below FAILING_DISK_FOLDER fails with the error whose number the flag
+ * holds; reading goes on. What is mapped is left alone. The names of functions that failed go to
+ * the file FAILING_DISK_NOTES, a line each.
  *
- * Or it kills: FAILING_DISK_KILL is a number, and that one of the calls there that make something last
- * (sync, rename, remove) ends the process before it is done.
+ * Or it kills: FAILING_DISK_KILL is a number, and that one of the calls there that make something
+ * last (sync, rename, remove) ends the process before it is done.
  */
 #undef _FILE_OFFSET_BITS /* both names of each function are meant */
 #define _GNU_SOURCE
