@@ -152,24 +152,13 @@ static void numbers_have_their_formats(void **state)
             5) "] sint32 e;" ID(6) "] uint32 f;" ID(7) "] sint64 g;" ID(8) "] uint64 h;"),
         "ff ff ffff ffff ffffffff ffffffff ffffffffffffffff 0100000000000000", 8,
         "{\"a\":-1,\"b\":255,\"c\":-1,\"d\":65535,\"e\":-1,\"f\":4294967295,\"g\":-1,\"h\":1}");
-    assert_event(
-        TYPE(ID(1) ", format(\"x\")] sint16 a;" ID(2) ", Format(\"X\")] uint32 b;" ID(
-            3) ", format(\"x\")] uint64 c;" ID(4) "] real32 d;" ID(5) "] real64 e;" ID(6) ", "
-                                                                                          "format("
-                                                                                          "\"c\")] "
-                                                                                          "uint8 "
-                                                                                          "f;" ID(
-                                                                                              7) "]"
-                                                                                                 " "
-                                                                                                 "c"
-                                                                                                 "h"
-                                                                                                 "a"
-                                                                                                 "r"
-                                                                                                 "1"
-                                                                                                 "6"
-                                                                                                 " "
-                                                                                                 "g"
-                                                                                                 ";"),
+    assert_event(TYPE("[WmiDataId(1), format(\"x\")] sint16 a;"
+                      "[WmiDataId(2), Format(\"X\")] uint32 b;"
+                      "[WmiDataId(3), format(\"x\")] uint64 c;"
+                      "[WmiDataId(4)] real32 d;"
+                      "[WmiDataId(5)] real64 e;"
+                      "[WmiDataId(6), format(\"c\")] uint8 f;"
+                      "[WmiDataId(7)] char16 g;"),
         "ffff 10000000 1000000000000000 0000803f 000000000000f03f 41 4200", 8,
         "{\"a\":\"0xffff\",\"b\":\"0x10\",\"c\":\"0x10\",\"d\":1.0,\"e\":1.0,\"f\":\"A\",\"g\":"
         "\"B\"}");
