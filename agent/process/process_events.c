@@ -13,7 +13,7 @@
  *     p P T   32 bits: process, its parent, thread   q Q   process and parent as wide as pointers
  *     k K     64 bits: start key of process, parent  o     pointer: the process's object
  *     s       32 bits: session                       t x   FILETIME of start, of end
- *     S       a TOKEN_USER and a SID, or 32 zero bitsM     SID of the mandatory label
+ *     S       TOKEN_USER and SID, or 32 zero bits    M     SID of the mandatory label
  *     n       name, ANSI                             c     command line, UTF-16
  *     i       path of its image, UTF-16              m     path of an image that it loaded, UTF-16
  *     D d     device and drive, or folder: UTF-16    4 8 a 32 bits, 64 bits, a pointer: ignored

@@ -158,7 +158,8 @@ bool parking_return(
 /* All of a claimed batch is over, whatever is left of it; it is the caller's to free. */
 void parking_end(struct parking *parking, struct parked_batch *batch);
 
-/* These three claim a batch that is not claimed, to be ended. NULL: there is none. This takes any. */
+/* These three claim a batch that is not claimed, to be ended. NULL: there is none.
+ * This one takes any. */
 struct parked_batch *parking_drop(struct parking *parking);
 /* The oldest of the live ones, if there is room when all of these are dropped. */
 struct parked_batch *parking_drop_oldest(struct parking *parking);
