@@ -272,15 +272,20 @@ static bool find_leftover(struct evtx_chunk *c, uint32_t *ret_size)
     return false;
 }
 
-/* False: the record is also in the log, or was found before, or memory is short. */
-static bool take_leftover(struct evtx_chunk *c)
+/* False: the record is also in the log, or was found before. */
+static bool is_new(const struct evtx_chunk *c)
 {
     const struct event_record *record = &c->event.record;
-    if (c->scope.carves_again) {
-        return true;
-    }
-    return evtx_carve_note(c->scope.carve, record->log_record_id, record->time) &&
-           evtx_carve_take(c->scope.carve, c->place.offset + record->position.record_offset);
+    return c->scope.carves_again ||
+           evtx_carve_note(c->scope.carve, record->log_record_id, record->time);
+}
+
+/* The second pass reads what the first one took. */
+static bool take_leftover(struct evtx_chunk *c, uint32_t at)
+{
+    return c->scope.carves_again || evtx_carve_take(c->scope.carve, c->place.offset + at) ||
+           error_set(
+               &c->error, ERR_MEMORY, "%s: out of memory for dropped records", c->bytes->path);
 }
 
 static enum evtx_step next_leftover(struct evtx_chunk *c)
@@ -296,9 +301,9 @@ static enum evtx_step next_leftover(struct evtx_chunk *c)
             return EVTX_STEP_DAMAGED;
         }
         c->at += size;
-        if (take_leftover(c)) {
+        if (is_new(c)) {
             c->event.record.present |= RECORD_IS_CARVED;
-            return EVTX_STEP_RECORD;
+            return take_leftover(c, at) ? EVTX_STEP_RECORD : EVTX_STEP_FAILED;
         }
     }
     return EVTX_STEP_END;

@@ -23,7 +23,7 @@ enum evtx_step {
     EVTX_STEP_RECORD,
     EVTX_STEP_END,     /* of the chunk */
     EVTX_STEP_DAMAGED, /* a part was left out; more may follow */
-    EVTX_STEP_FAILED,  /* the file cannot be read; see evtx_chunk_error */
+    EVTX_STEP_FAILED,  /* no memory, or the file cannot be read; see evtx_chunk_error */
 };
 
 /* True if ${head}, the first bytes of a file, begins an event log. */
