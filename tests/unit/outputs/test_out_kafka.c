@@ -268,6 +268,21 @@ static void an_event_that_is_too_large_is_refused_alone(void **state)
     end();
 }
 
+/* Both records of the last delivery are in one request: alone each would be refused. */
+static void a_size_that_was_taken_alone_is_sent_with_others_again(void **state)
+{
+    (void)state;
+    begin("", false);
+    kafka_fake_fail(fake, KAFKA_FAKE_PRODUCE, 2, KAFKA_FAKE_MSG_SIZE_TOO_LARGE);
+    assert_int_equal(send("12345678\n2\n3\n", 1, false), OUTPUT_MIXED);
+    assert_int_equal(send("abcdefgh\n5\n", 4, false), OUTPUT_DELIVERED);
+    kafka_fake_fail(fake, KAFKA_FAKE_PRODUCE, 1, KAFKA_FAKE_MSG_SIZE_TOO_LARGE);
+    assert_int_equal(send("ABCDEFGH\nIJKLMNOP\n", 6, false), OUTPUT_DELIVERED);
+    assert_int_equal(rig.rejected_count, 0);
+    assert_topic("t", "2\n3\nabcdefgh\n5\nABCDEFGH\nIJKLMNOP\n");
+    end();
+}
+
 static void a_batch_that_is_too_large_arrives_in_parts(void **state)
 {
     (void)state;
@@ -525,6 +540,7 @@ int main(void)
         cmocka_unit_test(topics_are_named_by_events_in_letters_that_topics_have),
         cmocka_unit_test(what_brokers_pass_by_themselves_arrives_at_the_first_try),
         cmocka_unit_test(an_event_that_is_too_large_is_refused_alone),
+        cmocka_unit_test(a_size_that_was_taken_alone_is_sent_with_others_again),
         cmocka_unit_test(a_batch_that_is_too_large_arrives_in_parts),
         cmocka_unit_test(a_set_up_that_is_wrong_degrades_and_mends_by_itself),
         cmocka_unit_test(brokers_that_say_nothing_are_given_up_in_time),

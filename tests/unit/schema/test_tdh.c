@@ -285,16 +285,30 @@ static uint32_t one_more_event(
     return code;
 }
 
-static void all_registered_events_are_told(void **state)
+static void use_registry(void)
 {
-    (void)state;
-    struct error err = {0};
-    struct tdh_registry registry;
     tdh_fake.api.TdhEnumerateProviders = etw_sim_TdhEnumerateProviders;
     tdh_fake.api.TdhEnumerateProviderFieldInformation =
         etw_sim_TdhEnumerateProviderFieldInformation;
     tdh_fake.api.TdhEnumerateManifestProviderEvents = one_more_event;
     tdh_fake.api.TdhGetManifestEventInformation = etw_sim_TdhGetManifestEventInformation;
+}
+
+static bool has_bits(const struct event_schema *schema)
+{
+    bool found = false;
+    for (size_t i = 0; i < schema->keyword_count; i++) {
+        found |= schema->keywords[i].mask == 0x10 && span_is(schema->keywords[i].name, "PROCESS");
+    }
+    return found;
+}
+
+static void all_registered_events_are_told(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct tdh_registry registry;
+    use_registry();
     tdh_registry_init(&registry);
     assert_true(tdh_registry_add_all(&registry, &err));
     assert_false(registry.failed);
@@ -303,13 +317,9 @@ static void all_registered_events_are_told(void **state)
     assert_int_equal(registry.unknown, 2);
     for (size_t i = 0; i < registry.count; i++) {
         const struct event_schema *schema = registry.schemas[i];
-        bool has_bits = false;
-        for (size_t k = 0; k < schema->keyword_count; k++) {
-            has_bits |= schema->keywords[k].mask == 0x10 &&
-                        span_is(schema->keywords[k].name, "PROCESS");
-        }
         assert_true(schema->has_layout);
-        assert_true(has_bits == guid_equal(&schema->provider, &etl_mix_schema_process.guid));
+        assert_true(
+            has_bits(schema) == guid_equal(&schema->provider, &etl_mix_schema_process.guid));
     }
     tdh_registry_fini(&registry);
 
@@ -318,6 +328,34 @@ static void all_registered_events_are_told(void **state)
     assert_false(tdh_registry_add_all(&registry, &err));
     assert_int_equal(err.code, ERR_UNSUPPORTED);
     tdh_registry_fini(&registry);
+}
+
+/* With less and less memory, there is a moment when only the bits of keywords are missing. */
+static void keywords_without_memory_are_a_failure(void **state)
+{
+    (void)state;
+    enum { STEP = 64 };
+    struct tdh_registry registry;
+    size_t without_bits = 0;
+    use_registry();
+    tdh_registry_init(&registry);
+    tdh_registry_add(&registry, &etl_mix_schema_process.guid);
+    assert_false(registry.failed);
+    size_t count = registry.count;
+    size_t bytes = registry.ask.arena.used_bytes;
+    tdh_registry_fini(&registry);
+    for (bool has_events = true; has_events; bytes -= STEP) {
+        tdh_registry_init(&registry);
+        registry.ask.arena.max_bytes = bytes;
+        tdh_registry_add(&registry, &etl_mix_schema_process.guid);
+        has_events = registry.count == count;
+        if (has_events && !has_bits(registry.schemas[0])) {
+            assert_true(registry.failed);
+            without_bits++;
+        }
+        tdh_registry_fini(&registry);
+    }
+    assert_true(without_bits > 0);
 }
 
 static void what_comes_late_is_decoded_from_then_on(void **state)
@@ -353,6 +391,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_system_without_tdh_knows_nothing, use_machine, drop_machine),
         cmocka_unit_test_setup_teardown(all_registered_events_are_told, use_machine, drop_machine),
+        cmocka_unit_test_setup_teardown(
+            keywords_without_memory_are_a_failure, use_machine, drop_machine),
         cmocka_unit_test_setup_teardown(
             what_comes_late_is_decoded_from_then_on, use_machine, drop_machine),
     };
