@@ -355,6 +355,8 @@ class Spool(Kills):
             data[len(data) // 2] ^= 0xff
             segment.write_bytes(data)
             self.assertIn(b"batch", self.spool("verify", code=LOSSES).stderr)
+            exported = self.spool("export", code=LOSSES)
+            self.assertEqual(exported.stderr.count(b"is left out"), 1)
             server.faults = None
             self.run_agent(LOSSES)
             events = [json.loads(d) for d in server.app.documents()]
@@ -364,6 +366,7 @@ class Spool(Kills):
             got = sum(e["provider"].get("name") != "etwship" for e in events)
             self.assertGreater(lost, 0)
             self.assertEqual(got + lost, EVENTS)
+            self.assertEqual(len(exported.stdout.splitlines()), got)
 
 
 class Replayed(Kills):
