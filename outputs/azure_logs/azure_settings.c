@@ -1,6 +1,6 @@
 #include "outputs/azure_logs/azure_settings.h"
 
-#include "outputs/http/http_here.h"
+#include "outputs/http/http_platform.h"
 #include "outputs/template_check.h"
 
 static const char *const method_names[] = {
@@ -123,5 +123,5 @@ void azure_settings_check(const void *settings, struct config_check *check)
 
 void azure_settings_can_run(const void *settings, struct config_check *check)
 {
-    http_here_check(check, &((const struct azure_settings *)settings)->http);
+    http_platform_check(check, &((const struct azure_settings *)settings)->http);
 }

@@ -82,13 +82,13 @@ void azure_token_drop(struct azure_token *token)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static enum azure_token_result keep(
-    struct azure_token *token, const struct http_said *said, const char *url, struct error *err)
+static enum azure_token_result keep(struct azure_token *token, const struct http_response *response,
+    const char *url, struct error *err)
 {
     static const char scheme[] = "Bearer ";
     struct span text;
     uint64_t seconds;
-    if (!http_token_read(buf_span(&said->body), &text, &seconds)) {
+    if (!http_token_read(buf_span(&response->body), &text, &seconds)) {
         /* Show nothing that may be part of a token. */
         error_set(err, ERR_FORMAT, "%.200s: the reply holds no token. check auth", url);
         return AZURE_TOKEN_LATER;
@@ -112,10 +112,10 @@ static enum azure_token_result keep(
 }
 
 static enum azure_token_result refuse(
-    const struct http_said *said, const char *url, const char *advice, struct error *err)
+    const struct http_response *response, const char *url, const char *advice, struct error *err)
 {
-    int status = said->reply.status;
-    http_said_tell(said, url, advice, err);
+    int status = response->reply.status;
+    http_response_error(response, url, advice, err);
     return status == 429 || status >= 500 ? AZURE_TOKEN_LATER : AZURE_TOKEN_MEND;
 }
 
@@ -172,7 +172,7 @@ static bool write_form(struct azure_token *token, struct buf *form, struct error
 }
 
 static enum azure_token_result ask_entra(
-    struct azure_token *token, struct http_said *said, struct error *err)
+    struct azure_token *token, struct http_response *response, struct error *err)
 {
     char path[300];
     struct buf form;
@@ -183,16 +183,17 @@ static enum azure_token_result ask_entra(
         return AZURE_TOKEN_MEND;
     }
     bool replied = http_token_post(
-        said, token->client, token->auth.authority, path, buf_span(&form), err);
+        response, token->client, token->auth.authority, path, buf_span(&form), err);
     buf_fini(&form);
     if (!replied) {
-        return http_failure_lasts(said->reply.failure) ? AZURE_TOKEN_MEND : AZURE_TOKEN_LATER;
+        return http_failure_lasts(response->reply.failure) ? AZURE_TOKEN_MEND : AZURE_TOKEN_LATER;
     }
-    return said->reply.status == 200 ? keep(token, said, token->auth.authority, err)
-                                     : refuse(said, token->auth.authority,
-                                           "Entra issued no token. check tenant, client_id and the "
-                                           "secret, certificate or token_file",
-                                           err);
+    return response->reply.status == 200
+               ? keep(token, response, token->auth.authority, err)
+               : refuse(response, token->auth.authority,
+                     "Entra issued no token. check tenant, client_id and the "
+                     "secret, certificate or token_file",
+                     err);
 }
 
 /* ---- the identity of this machine ------------------------------------------------------------ */
@@ -237,7 +238,7 @@ static bool read_key(struct azure_token *token, const char *challenge, struct er
 }
 
 static bool ask_identity(
-    struct azure_token *token, const char *key, struct http_said *said, struct error *err)
+    struct azure_token *token, const char *key, struct http_response *response, struct error *err)
 {
     struct buf path;
     buf_init(&path, MAX_FORM_BYTES);
@@ -258,41 +259,42 @@ static bool ask_identity(
         .path = whole.failed ? "" : (const char *)whole.data,
         .headers = headers,
         .header_count = key ? 2 : 1};
-    bool replied = http_token_ask(said, token->identity, &request, err);
+    bool replied = http_token_ask(response, token->identity, &request, err);
     buf_fini(&path);
     buf_fini(&whole);
     return replied;
 }
 
 static enum azure_token_result ask_machine(
-    struct azure_token *token, struct http_said *said, struct error *err)
+    struct azure_token *token, struct http_response *response, struct error *err)
 {
     const char *url = token->auth.identity_endpoint;
-    bool replied = ask_identity(token, NULL, said, err);
-    if (replied && said->reply.status == 401 && said->challenge[0]) {
+    bool replied = ask_identity(token, NULL, response, err);
+    if (replied && response->reply.status == 401 && response->challenge[0]) {
         char key[MAX_KEY_BYTES + sizeof("Basic ")];
-        if (!read_key(token, said->challenge, err)) {
+        if (!read_key(token, response->challenge, err)) {
             return AZURE_TOKEN_MEND;
         }
         snprintf(key, sizeof(key), "Basic %s", token->proof);
-        replied = ask_identity(token, key, said, err);
+        replied = ask_identity(token, key, response, err);
     }
     if (!replied) {
         return AZURE_TOKEN_LATER;
     }
-    return said->reply.status == 200 ? keep(token, said, url, err)
-                                     : refuse(said, url,
-                                           "the identity service issued no token. check that this "
-                                           "machine has a managed identity",
-                                           err);
+    return response->reply.status == 200
+               ? keep(token, response, url, err)
+               : refuse(response, url,
+                     "the identity service issued no token. check that this "
+                     "machine has a managed identity",
+                     err);
 }
 
 enum azure_token_result azure_token_get(
-    struct azure_token *token, struct http_said *said, struct error *err)
+    struct azure_token *token, struct http_response *response, struct error *err)
 {
     if (token->bearer && plat_monotonic_ns() / NS_PER_MS < token->ends_ms) {
         return AZURE_TOKEN;
     }
-    return token->auth.method == AZURE_MANAGED_IDENTITY ? ask_machine(token, said, err)
-                                                        : ask_entra(token, said, err);
+    return token->auth.method == AZURE_MANAGED_IDENTITY ? ask_machine(token, response, err)
+                                                        : ask_entra(token, response, err);
 }

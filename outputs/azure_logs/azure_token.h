@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "outputs/azure_logs/azure_settings.h"
-#include "outputs/http/http_said.h"
+#include "outputs/http/http_response.h"
 
 /*
  * A token of Entra (OAuth 2.0 client credentials), or of the identity service of this machine. It
@@ -36,7 +36,7 @@ void azure_token_fini(struct azure_token *token);
 
 /* Get a valid token into token->bearer. */
 enum azure_token_result azure_token_get(
-    struct azure_token *token, struct http_said *said, struct error *err);
+    struct azure_token *token, struct http_response *response, struct error *err);
 
 /* The service refused the token: get a new one next time. */
 void azure_token_drop(struct azure_token *token);

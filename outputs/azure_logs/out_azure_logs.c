@@ -31,7 +31,7 @@ struct out_azure {
     struct buf framed;
     struct buf packed;
     struct http_pieces pieces;
-    struct http_said said;
+    struct http_response response;
     uint64_t unsure;
     bool (*stopping)(void *host);
     void *host;
@@ -85,7 +85,7 @@ static void azure_destroy(void *self_)
         azure_token_fini(&self->token);
         compress_destroy(self->compress);
         http_pieces_fini(&self->pieces);
-        http_said_fini(&self->said);
+        http_response_fini(&self->response);
         buf_fini(&self->framed);
         buf_fini(&self->packed);
         arena_fini(&self->kept);
@@ -103,7 +103,7 @@ static void *azure_create(const void *settings, const struct output_env *env, st
     arena_init(&self->kept, KEPT_MAX_BYTES);
     buf_init(&self->framed, BODY_MAX_BYTES);
     buf_init(&self->packed, BODY_MAX_BYTES);
-    http_said_init(&self->said);
+    http_response_init(&self->response);
     http_pieces_init(&self->pieces);
     self->pieces.one_route = true;
     self->pieces.most_bytes = AZURE_FRAME_MAX_BYTES;
@@ -149,18 +149,19 @@ static bool post_body(struct out_azure *self, const char *path, struct span body
         .header_count = self->compress ? 3 : 2,
         .parts = &body,
         .part_count = 1};
-    return http_said_ask(&self->said, self->client, &request, err);
+    return http_response_fetch(&self->response, self->client, &request, err);
 }
 
 /* The verdict on a reply. ${ret_words}: what the user must change in the set-up. */
-static enum http_piece_verdict verdict_of(const struct http_said *said, const char **ret_words)
+static enum http_piece_verdict verdict_of(
+    const struct http_response *response, const char **ret_words)
 {
-    int status = said->reply.status;
+    int status = response->reply.status;
     *ret_words = status == 403 ? no_role : status == 404 ? no_rule : http_status_words(status);
     if (status == 200 || status == 202 || status == 204) {
         *ret_words = "a web page or an answer to an incomplete request is no acknowledgement. "
                      "check endpoint";
-        return said->page || !said->reply.sent ? HTTP_PIECE_MEND : HTTP_PIECE_TAKEN;
+        return response->page || !response->reply.sent ? HTTP_PIECE_MEND : HTTP_PIECE_TAKEN;
     }
     return http_pieces_of_status(status);
 }
@@ -169,7 +170,7 @@ static struct http_piece_answer judge(struct out_azure *self, bool replied,
     const struct http_piece *piece, struct output_report *report)
 {
     struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
-    const struct http_reply *reply = &self->said.reply;
+    const struct http_reply *reply = &self->response.reply;
     const char *words;
     bool lost = reply->sent && (!replied || reply->status >= 500) && reply->status != 503;
     self->unsure += lost ? piece->records : 0;
@@ -177,14 +178,14 @@ static struct http_piece_answer judge(struct out_azure *self, bool replied,
         answer.verdict = http_failure_lasts(reply->failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         return answer;
     }
-    answer.verdict = verdict_of(&self->said, &words);
+    answer.verdict = verdict_of(&self->response, &words);
     if (answer.verdict != HTTP_PIECE_TAKEN) {
-        http_said_tell(&self->said, self->url, words, &report->error);
+        http_response_error(&self->response, self->url, words, &report->error);
         report->wait_ms = reply->retry_after_ms < UINT32_MAX ? (uint32_t)reply->retry_after_ms
                                                              : UINT32_MAX;
         answer.why = (struct output_rejection){.status = reply->status,
             .type = span_text("azure_logs"),
-            .reason = span_text(self->said.shown[0] ? self->said.shown : words)};
+            .reason = span_text(self->response.shown[0] ? self->response.shown : words)};
     }
     return answer;
 }
@@ -193,16 +194,17 @@ static struct http_piece_answer post_with_token(struct out_azure *self, const ch
     struct span body, const struct http_piece *piece, struct output_report *report)
 {
     for (int tries = 0;; tries++) {
-        enum azure_token_result got = azure_token_get(&self->token, &self->said, &report->error);
+        enum azure_token_result got = azure_token_get(
+            &self->token, &self->response, &report->error);
         if (got != AZURE_TOKEN) {
-            report->wait_ms = (uint32_t)(self->said.reply.retry_after_ms % UINT32_MAX);
+            report->wait_ms = (uint32_t)(self->response.reply.retry_after_ms % UINT32_MAX);
             return (struct http_piece_answer){
                 .verdict = got == AZURE_TOKEN_MEND ? HTTP_PIECE_MEND : HTTP_PIECE_LATER,
                 .record = HTTP_PIECES_UNKNOWN};
         }
         bool replied = post_body(self, path, body, &report->error);
         /* The token may have expired early: try once more with a new one. */
-        bool stale = replied && self->said.reply.status == 401;
+        bool stale = replied && self->response.reply.status == 401;
         if (stale) {
             azure_token_drop(&self->token);
         }
@@ -270,14 +272,14 @@ static bool try_rule(struct out_azure *self, const struct output_talk *talk)
                    post_body(self, (const char *)path.data, span_make(NULL, 0), &err);
     buf_fini(&path);
     if (!replied) {
-        http_said_layer(&self->said, &err, text, sizeof(text));
+        http_response_layer(&self->response, &err, text, sizeof(text));
         talk->say(talk->host, OUTPUT_FOUND_FAULT, text);
         return false;
     }
-    int status = self->said.reply.status;
-    enum http_piece_verdict verdict = verdict_of(&self->said, &words);
+    int status = self->response.reply.status;
+    enum http_piece_verdict verdict = verdict_of(&self->response, &words);
     if (status == 401 || status == 403 || status == 404 || verdict == HTTP_PIECE_LATER) {
-        http_said_tell(&self->said, self->url, words, &err);
+        http_response_error(&self->response, self->url, words, &err);
         talk->say(talk->host, OUTPUT_FOUND_FAULT, err.text);
         return false;
     }
@@ -291,7 +293,7 @@ static bool azure_examine(const void *settings, const struct output_talk *talk)
     const struct output_env env = {.name = talk->name};
     struct error err = {0};
     struct out_azure *self = azure_create(settings, &env, &err);
-    bool good = self && azure_token_get(&self->token, &self->said, &err) == AZURE_TOKEN;
+    bool good = self && azure_token_get(&self->token, &self->response, &err) == AZURE_TOKEN;
     if (good) {
         talk->say(talk->host, OUTPUT_FOUND_GOOD, "a token was issued");
         compress_destroy(self->compress);

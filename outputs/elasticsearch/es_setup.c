@@ -88,14 +88,14 @@ void es_setup_names(const struct es_setup *setup, struct es_setup_names *ret_nam
 }
 
 const char *es_setup_stray(const struct es_setup *setup, const struct es_setup_names *names,
-    struct http_client *client, const char *url, struct es_said *said)
+    struct http_client *client, const char *url, struct es_response *response)
 {
     struct error err;
     char path[ES_SETUP_MAX_NAME + 64];
     snprintf(path, sizeof(path), "/_resolve/index/%s", names->pattern);
     bool is_there = !setup->index &&
-                    es_ask(client, url, "GET", path, span_make(NULL, 0), said, &err) &&
-                    said->reply.status == 200 && es_said_has(said, "\"indices\":[{");
+                    es_ask(client, url, "GET", path, span_make(NULL, 0), response, &err) &&
+                    response->reply.status == 200 && es_response_has(response, "\"indices\":[{");
     return is_there ? "an index, not a data stream, has this name and was created before the "
                       "template: events go into it, with types that the server has guessed. delete "
                       "it, or move its documents (_reindex)"
@@ -104,18 +104,18 @@ const char *es_setup_stray(const struct es_setup *setup, const struct es_setup_n
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-void es_setup_server(const struct es_said *said, struct es_server *ret_server)
+void es_setup_server(const struct es_response *response, struct es_server *ret_server)
 {
     char distribution[16] = "";
     char version[JSON_SCAN_MAX_TEXT + 1];
-    *ret_server = (struct es_server){.known = said->elasticsearch};
-    if (said->reply.status == 200 &&
-        es_said_value(said, "version.number", version, sizeof(version))) {
+    *ret_server = (struct es_server){.known = response->elasticsearch};
+    if (response->reply.status == 200 &&
+        es_response_value(response, "version.number", version, sizeof(version))) {
         struct es_shown shown;
-        es_said_show(said, span_text(version), &shown);
+        es_response_show(response, span_text(version), &shown);
         snprintf(ret_server->version, sizeof(ret_server->version), "%.39s", shown.text);
         ret_server->known = true;
-        es_said_value(said, "version.distribution", distribution, sizeof(distribution));
+        es_response_value(response, "version.distribution", distribution, sizeof(distribution));
         ret_server->opensearch = strcmp(distribution, "opensearch") == 0;
     }
 }
@@ -167,21 +167,21 @@ void es_setup_check_init(const struct es_setup *setup, struct es_setup_check *re
 }
 
 enum es_template_state es_setup_state(const struct es_setup_check *check,
-    struct http_client *client, const char *url, struct es_said *said)
+    struct http_client *client, const char *url, struct es_response *response)
 {
     struct error err;
-    if (!es_ask(client, url, "GET", check->names.path, span_make(NULL, 0), said, &err)) {
+    if (!es_ask(client, url, "GET", check->names.path, span_make(NULL, 0), response, &err)) {
         return ES_TEMPLATE_UNKNOWN;
     }
-    if (said->reply.status == 404) {
+    if (response->reply.status == 404) {
         return ES_TEMPLATE_MISSING;
     }
-    if (said->reply.status != 200) {
+    if (response->reply.status != 200) {
         return ES_TEMPLATE_UNKNOWN;
     }
     for (unsigned variant = 0; variant < ES_SETUP_VARIANTS; variant++) {
-        if (es_said_has(said, check->marks[variant]) &&
-            (!check->fields_mark[0] || es_said_has(said, check->fields_mark))) {
+        if (es_response_has(response, check->marks[variant]) &&
+            (!check->fields_mark[0] || es_response_has(response, check->fields_mark))) {
             return ES_TEMPLATE_CURRENT;
         }
     }
@@ -197,7 +197,7 @@ struct run {
     const char *url; /* the node that answered; NULL: none did */
     struct es_server server;
     struct es_setup_names names;
-    struct es_said said;
+    struct es_response response;
     struct buf body;
 };
 
@@ -221,8 +221,8 @@ static void tell(const struct run *run, enum output_finding finding, const char 
 static void tell_refusal(const struct run *run, const char *what)
 {
     char words[ES_ASK_MAX_WORDS];
-    int status = run->said.reply.status;
-    es_said_words(&run->said, words);
+    int status = run->response.reply.status;
+    es_response_words(&run->response, words);
     tell(run, OUTPUT_FOUND_FAULT, "%s: %s. %s", what, words,
         status == 401   ? "check auth: the server does not know this user, key or password"
         : status == 403 ? "give the user the rights below, or run setup once with one that has them"
@@ -237,7 +237,7 @@ static bool find_server(struct run *run)
     struct error err;
     for (size_t i = 0; i < run->setup->hosts->count && !run->url; i++) {
         const char *url = run->setup->hosts->items[i];
-        if (es_ask(run->client, url, "GET", "/", span_make(NULL, 0), &run->said, &err)) {
+        if (es_ask(run->client, url, "GET", "/", span_make(NULL, 0), &run->response, &err)) {
             run->url = url;
         } else {
             tell(run, run->talk->dry_run ? OUTPUT_FOUND_NOTE : OUTPUT_FOUND_FAULT, "%s", err.text);
@@ -246,11 +246,11 @@ static bool find_server(struct run *run)
     if (!run->url) {
         return run->talk->dry_run;
     }
-    if (run->said.reply.status == 401) {
+    if (run->response.reply.status == 401) {
         tell_refusal(run, run->url);
         return false;
     }
-    es_setup_server(&run->said, &run->server);
+    es_setup_server(&run->response, &run->server);
     return true;
 }
 
@@ -268,10 +268,10 @@ static bool put(struct run *run, const char *path)
     struct error err;
     if (run->talk->dry_run) {
         run->talk->show(run->talk->host, "PUT", path, buf_span(&run->body));
-        run->said.reply.status = 200;
+        run->response.reply.status = 200;
         return true;
     }
-    if (es_ask(run->client, run->url, "PUT", path, buf_span(&run->body), &run->said, &err)) {
+    if (es_ask(run->client, run->url, "PUT", path, buf_span(&run->body), &run->response, &err)) {
         return true;
     }
     tell(run, OUTPUT_FOUND_FAULT, "%s", err.text);
@@ -293,9 +293,9 @@ static bool put_policy(struct run *run)
         run->names.policy_path);
     /* ISM replaces a policy only if the request has its current version. */
     if (run->server.opensearch && run->url &&
-        es_ask(run->client, run->url, "GET", path, span_make(NULL, 0), &run->said, &err) &&
-        es_said_value(&run->said, "_seq_no", number, sizeof(number)) &&
-        es_said_value(&run->said, "_primary_term", term, sizeof(term))) {
+        es_ask(run->client, run->url, "GET", path, span_make(NULL, 0), &run->response, &err) &&
+        es_response_value(&run->response, "_seq_no", number, sizeof(number)) &&
+        es_response_value(&run->response, "_primary_term", term, sizeof(term))) {
         size_t at = strlen(path);
         snprintf(path + at, sizeof(path) - at, "?if_seq_no=%s&if_primary_term=%s", number, term);
     }
@@ -305,7 +305,7 @@ static bool put_policy(struct run *run)
     if (!put(run, path)) {
         return false;
     }
-    if (run->said.reply.status / 100 != 2) {
+    if (run->response.reply.status / 100 != 2) {
         tell_refusal(run, "the server did not accept the lifecycle policy");
         return false;
     }
@@ -316,11 +316,12 @@ static bool put_policy(struct run *run)
 }
 
 /* True if the server refused an unknown type. */
-static bool lacks_a_type(const struct es_said *said)
+static bool lacks_a_type(const struct es_response *response)
 {
-    return said->reply.status == 400 &&
-           (es_said_has(said, "No handler for type") || es_said_has(said, "mapper type") ||
-               es_said_has(said, "unknown parameter [ignore_malformed]"));
+    return response->reply.status == 400 &&
+           (es_response_has(response, "No handler for type") ||
+               es_response_has(response, "mapper type") ||
+               es_response_has(response, "unknown parameter [ignore_malformed]"));
 }
 
 static void tell_existing(struct run *run)
@@ -333,8 +334,8 @@ static void tell_existing(struct run *run)
         return;
     }
     snprintf(path, sizeof(path), "/_data_stream/%s", run->names.pattern);
-    if (es_ask(run->client, run->url, "GET", path, span_make(NULL, 0), &run->said, &err) &&
-        run->said.reply.status == 200 && es_said_has(&run->said, "timestamp_field")) {
+    if (es_ask(run->client, run->url, "GET", path, span_make(NULL, 0), &run->response, &err) &&
+        run->response.reply.status == 200 && es_response_has(&run->response, "timestamp_field")) {
         tell(run, OUTPUT_FOUND_NOTE,
             "there are data streams already: they keep their old mapping until they roll over. "
             "send POST /NAME/_rollover to each of %s",
@@ -344,7 +345,8 @@ static void tell_existing(struct run *run)
 
 static void tell_stray(struct run *run)
 {
-    const char *words = es_setup_stray(run->setup, &run->names, run->client, run->url, &run->said);
+    const char *words = es_setup_stray(
+        run->setup, &run->names, run->client, run->url, &run->response);
     if (words) {
         tell(run, OUTPUT_FOUND_NOTE, "%s: %s", run->names.pattern, words);
     }
@@ -355,10 +357,10 @@ static bool is_applied(struct run *run)
 {
     struct es_winner winner;
     struct error text;
-    if (!es_winner_find(&run->names, run->client, run->url, &run->said, &winner)) {
+    if (!es_winner_find(&run->names, run->client, run->url, &run->response, &winner)) {
         return true;
     }
-    es_winner_say(&winner, &run->names, &run->said, &text);
+    es_winner_say(&winner, &run->names, &run->response, &text);
     tell(run, OUTPUT_FOUND_FAULT, "%s", text.text);
     return false;
 }
@@ -376,7 +378,7 @@ static bool put_template(struct run *run)
         if (!put(run, run->names.path)) {
             return false;
         }
-        if (run->said.reply.status / 100 == 2) {
+        if (run->response.reply.status / 100 == 2) {
             if (!run->talk->dry_run) {
                 tell(run, OUTPUT_FOUND_GOOD, "index template %s for %s is in place",
                     run->names.name, run->names.pattern);
@@ -389,12 +391,12 @@ static bool put_template(struct run *run)
             }
             return true;
         }
-        if (!lacks_a_type(&run->said)) {
+        if (!lacks_a_type(&run->response)) {
             break;
         }
     }
-    if (run->setup->lifecycle->policy && run->said.reply.status == 400 &&
-        es_said_has(&run->said, "unknown setting")) {
+    if (run->setup->lifecycle->policy && run->response.reply.status == 400 &&
+        es_response_has(&run->response, "unknown setting")) {
         tell_refusal(run, "the server did not accept the index template");
         tell(run, OUTPUT_FOUND_FAULT,
             "this server has no lifecycle policies. remove `lifecycle` from the output");
@@ -409,7 +411,7 @@ static bool is_current(struct run *run)
     struct es_setup_check check;
     es_setup_check_init(run->setup, &check);
     if (!run->url || run->talk->dry_run ||
-        es_setup_state(&check, run->client, run->url, &run->said) != ES_TEMPLATE_CURRENT) {
+        es_setup_state(&check, run->client, run->url, &run->response) != ES_TEMPLATE_CURRENT) {
         return false;
     }
     tell(run, OUTPUT_FOUND_GOOD, "index template %s for %s is in place already", run->names.name,
@@ -452,7 +454,7 @@ bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk)
         tell(&run, OUTPUT_FOUND_FAULT, "%s", err.text);
         return false;
     }
-    es_said_init(&run.said);
+    es_response_init(&run.response);
     buf_init(&run.body, ES_TEMPLATE_MAX_BYTES);
     bool good = find_server(&run);
     if (good && talk->dry_run && !run.server.known) {
@@ -463,11 +465,11 @@ bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk)
         tell_stray(&run);
         good = is_applied(&run);
     }
-    if (talk->dry_run || (!good && run.said.reply.status == 403)) {
+    if (talk->dry_run || (!good && run.response.reply.status == 403)) {
         tell_rights(setup, &run.server, talk);
     }
     buf_fini(&run.body);
-    es_said_fini(&run.said);
+    es_response_fini(&run.response);
     http_client_destroy(run.client);
     return good;
 }

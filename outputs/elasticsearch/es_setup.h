@@ -59,8 +59,8 @@ struct es_server {
     char version[40]; /* empty: unknown */
 };
 
-/* Read the reply ${said} to GET /. */
-void es_setup_server(const struct es_said *said, struct es_server *ret_server);
+/* Read the reply ${response} to GET /. */
+void es_setup_server(const struct es_response *response, struct es_server *ret_server);
 
 enum es_template_state {
     ES_TEMPLATE_UNKNOWN, /* unknown */
@@ -78,14 +78,14 @@ struct es_setup_check {
 
 void es_setup_check_init(const struct es_setup *setup, struct es_setup_check *ret_check);
 
-/* Request the template from ${url}. ${said} has the reply. */
+/* Request the template from ${url}. ${response} has the reply. */
 enum es_template_state es_setup_state(const struct es_setup_check *check,
-    struct http_client *client, const char *url, struct es_said *said);
+    struct http_client *client, const char *url, struct es_response *response);
 
 /* Ask ${url} whether an index with the name of a data stream exists, made before the template.
- * Returns the text to report, or NULL. Static. ${said} has the reply. */
+ * Returns the text to report, or NULL. Static. ${response} has the reply. */
 const char *es_setup_stray(const struct es_setup *setup, const struct es_setup_names *names,
-    struct http_client *client, const char *url, struct es_said *said);
+    struct http_client *client, const char *url, struct es_response *response);
 
 /* The command `setup`: as output_ops.setup. */
 bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk);

@@ -40,16 +40,16 @@ bool es_suspect_probe(struct es_sender *self, size_t *ret_place)
 /* Keep all records of the delivery: report the fault of the first refusal. */
 static void hold_whole(struct es_sender *self)
 {
-    char said[sizeof(self->trouble.error.text)];
+    char first[sizeof(self->trouble.error.text)];
     size_t all = self->delivery->record_count;
     for (size_t i = 0; i < all; i++) {
         self->statuses[i] = RECORD_RETRY;
     }
     rejections_reset(&self->notes);
-    memcpy(said, self->trouble.error.text, sizeof(said));
+    memcpy(first, self->trouble.error.text, sizeof(first));
     self->trouble = (struct trouble){.count = all, .of = ES_RETRY_SLOWLY};
     error_set(&self->trouble.error, ERR_CONFIG, "%.*s: %s",
-        (int)(sizeof(said) - sizeof(whole_words) - 2), said, whole_words);
+        (int)(sizeof(first) - sizeof(whole_words) - 2), first, whole_words);
 }
 
 static void count_routes(struct es_sender *self)

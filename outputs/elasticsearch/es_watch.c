@@ -95,18 +95,18 @@ static bool is_final(const struct http_reply *reply)
 
 void es_watch_look(struct es_watch *watch)
 {
-    struct es_said said;
+    struct es_response response;
     if (watch->done) {
         return;
     }
-    es_said_init(&said);
+    es_response_init(&response);
     const char *url = watch->hosts.items[watch->turn++ % watch->hosts.count].url;
-    enum es_template_state state = es_setup_state(&watch->check, watch->client, url, &said);
-    watch->done = state != ES_TEMPLATE_UNKNOWN || is_final(&said.reply);
+    enum es_template_state state = es_setup_state(&watch->check, watch->client, url, &response);
+    watch->done = state != ES_TEMPLATE_UNKNOWN || is_final(&response.reply);
     if (state == ES_TEMPLATE_MISSING || state == ES_TEMPLATE_OTHER) {
         tell(watch, state);
     }
-    es_said_fini(&said);
+    es_response_fini(&response);
     /* No more requests are sent over it. */
     http_client_disconnect(watch->client);
 }

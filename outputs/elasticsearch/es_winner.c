@@ -54,19 +54,19 @@ static void example_of(const char *pattern, char *ret_name, size_t room)
 }
 
 static bool is_superseded(const struct es_setup_names *names, const char *example,
-    struct http_client *client, const char *url, struct es_said *said)
+    struct http_client *client, const char *url, struct es_response *response)
 {
     struct error err;
     struct json_scan scan;
     struct overlap_search search = {.name = names->name};
     char path[ES_SETUP_MAX_NAME + 64];
     snprintf(path, sizeof(path), "/_index_template/_simulate_index/%s", example);
-    if (!es_ask(client, url, "POST", path, span_make(NULL, 0), said, &err) ||
-        said->reply.status != 200) {
+    if (!es_ask(client, url, "POST", path, span_make(NULL, 0), response, &err) ||
+        response->reply.status != 200) {
         return false;
     }
     json_scan_init(&scan, look_for_overlap, &search);
-    json_scan_feed(&scan, buf_span(&said->body));
+    json_scan_feed(&scan, buf_span(&response->body));
     return search.found;
 }
 
@@ -147,31 +147,31 @@ static bool look_at_list(void *self, enum json_token token, struct span text)
 }
 
 bool es_winner_find(const struct es_setup_names *names, struct http_client *client, const char *url,
-    struct es_said *said, struct es_winner *ret_winner)
+    struct es_response *response, struct es_winner *ret_winner)
 {
     char example[ES_SETUP_MAX_NAME + 8];
     struct error err;
     struct json_scan scan;
     example_of(names->pattern, example, sizeof(example));
     *ret_winner = (struct es_winner){.priority = 0};
-    if (!is_superseded(names, example, client, url, said)) {
+    if (!is_superseded(names, example, client, url, response)) {
         return false;
     }
     struct list_search search = {.example = example};
-    if (es_ask(client, url, "GET", list_path, span_make(NULL, 0), said, &err) &&
-        said->reply.status == 200) {
+    if (es_ask(client, url, "GET", list_path, span_make(NULL, 0), response, &err) &&
+        response->reply.status == 200) {
         json_scan_init(&scan, look_at_list, &search);
-        json_scan_feed(&scan, buf_span(&said->body));
+        json_scan_feed(&scan, buf_span(&response->body));
     }
     *ret_winner = search.best;
     return true;
 }
 
 void es_winner_say(const struct es_winner *winner, const struct es_setup_names *names,
-    const struct es_said *said, struct error *ret_text)
+    const struct es_response *response, struct error *ret_text)
 {
     struct es_shown name;
-    es_said_show(said, span_text(winner->name), &name);
+    es_response_show(response, span_text(winner->name), &name);
     if (name.text[0]) {
         error_set(ret_text, ERR_CONFIG,
             "index template %s is in place, but %s wins for %s by its priority of %ld: events get "

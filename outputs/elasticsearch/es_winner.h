@@ -15,12 +15,12 @@ struct es_winner {
 };
 
 /* Query ${url}. True: another template wins, in ${ret_winner}. False: etwship's wins, or unknown.
- * ${said} is used for the replies. */
+ * ${response} is used for the replies. */
 bool es_winner_find(const struct es_setup_names *names, struct http_client *client, const char *url,
-    struct es_said *said, struct es_winner *ret_winner);
+    struct es_response *response, struct es_winner *ret_winner);
 
 /* The text about it: "what. what to do". */
 void es_winner_say(const struct es_winner *winner, const struct es_setup_names *names,
-    const struct es_said *said, struct error *ret_text);
+    const struct es_response *response, struct error *ret_text);
 
 #endif

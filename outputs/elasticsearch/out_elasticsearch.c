@@ -10,7 +10,7 @@
 #include "outputs/elasticsearch/es_try.h"
 #include "outputs/elasticsearch/es_verdict.h"
 #include "outputs/elasticsearch/es_watch.h"
-#include "outputs/http/http_here.h"
+#include "outputs/http/http_platform.h"
 #include "outputs/output.h"
 
 enum action { ACTION_CREATE, ACTION_INDEX };
@@ -108,7 +108,7 @@ static void elasticsearch_check(const void *settings, struct config_check *check
 static void elasticsearch_can_run(const void *settings, struct config_check *check)
 {
     const struct settings *s = settings;
-    http_here_check(check, &s->http);
+    http_platform_check(check, &s->http);
 }
 
 static struct es_setup setup_of(const struct settings *s, const char *format)

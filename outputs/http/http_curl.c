@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "outputs/http/http_ca.h"
-#include "outputs/http/http_here.h"
+#include "outputs/http/http_platform.h"
 
 enum {
     /* libcurl allocates this buffer for every request. Large ones come from the system, with a
@@ -119,7 +119,7 @@ static bool set_limits(CURL *easy, const struct http_options *options)
 
 static void ask_here(const void *options, struct config_check *check)
 {
-    http_here_check(check, options);
+    http_platform_check(check, options);
 }
 
 bool http_curl_set_up(CURL *easy, const struct http_options *options, struct error *err)

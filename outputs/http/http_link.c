@@ -11,7 +11,7 @@ bool http_link_init(struct http_link *link, const struct http_link_setup *setup,
     arena_init(&link->kept, KEPT_MAX_BYTES);
     buf_init(&link->packed, PACKED_MAX_BYTES);
     http_headers_init(&link->headers);
-    http_said_init(&link->said);
+    http_response_init(&link->response);
     link->client = http_client_create(&(struct http_client_setup){.options = setup->options,
                                           .stopping = env->stopping,
                                           .note = env->note,
@@ -37,13 +37,13 @@ void http_link_fini(struct http_link *link)
     http_headers_fini(&link->headers);
     compress_destroy(link->compress);
     buf_fini(&link->packed);
-    http_said_fini(&link->said);
+    http_response_fini(&link->response);
     arena_fini(&link->kept);
 }
 
 bool http_link_post(struct http_link *link, const char *path, struct span body, struct error *err)
 {
-    link->said.reply = (struct http_reply){.status = 0};
+    link->response.reply = (struct http_reply){.status = 0};
     if (link->compress) {
         if (!compress_whole(link->compress, body, &link->packed, err)) {
             return false;
@@ -57,5 +57,5 @@ bool http_link_post(struct http_link *link, const char *path, struct span body, 
         .header_count = link->headers.count,
         .parts = &body,
         .part_count = 1};
-    return http_said_ask(&link->said, link->client, &request, err);
+    return http_response_fetch(&link->response, link->client, &request, err);
 }

@@ -3,7 +3,7 @@
 
 #include "outputs/compress.h"
 #include "outputs/http/http_headers.h"
-#include "outputs/http/http_said.h"
+#include "outputs/http/http_response.h"
 #include "outputs/output.h"
 
 /* The link of an output to one server: address, headers and compression. One thread at a time. */
@@ -14,7 +14,7 @@ struct http_link {
     struct http_headers headers;
     struct compress *compress; /* NULL: none */
     struct buf packed;
-    struct http_said said; /* to the last request */
+    struct http_response response; /* to the last request */
 };
 
 struct http_link_setup {
@@ -30,8 +30,8 @@ bool http_link_init(struct http_link *link, const struct http_link_setup *setup,
     const struct output_env *env, struct error *err);
 void http_link_fini(struct http_link *link); /* zeroed is fine */
 
-/* Send ${body} to ${path}, compressed as the options say. True: `said` has the reply. False with
- * ${err} set: no reply (see `said.reply`), or out of memory. */
+/* Send ${body} to ${path}, compressed as the options say. True: `response` has the reply.
+ * False with ${err} set: no reply (see `response.reply`), or out of memory. */
 bool http_link_post(struct http_link *link, const char *path, struct span body, struct error *err);
 
 #endif

@@ -123,8 +123,8 @@ static void report_set_up_fault(struct walk *walk)
     }
     pieces->set_up_faults++;
     walk->report->degraded = true;
-    struct error said = walk->report->error;
-    error_set(&walk->report->error, ERR_IO, "%s: %.300s", one_by_one, said.text);
+    struct error cause = walk->report->error;
+    error_set(&walk->report->error, ERR_IO, "%s: %.300s", one_by_one, cause.text);
 }
 
 /* False: the set-up looks wrong. */

@@ -2,7 +2,7 @@
 
 #include "config/config.h"
 #include "outputs/http/http_accept.h"
-#include "outputs/http/http_here.h"
+#include "outputs/http/http_platform.h"
 
 static const char *const framing_names[] = {"ndjson", "json_array", "message", "splunk_hec", NULL};
 
@@ -39,7 +39,7 @@ const struct config_field http_settings_fields[] = {
 void http_settings_can_run(const void *settings, struct config_check *check)
 {
     const struct http_settings *s = settings;
-    http_here_check(check, &s->http);
+    http_platform_check(check, &s->http);
 }
 
 static void check_hec(const struct http_settings *s, struct config_check *check)

@@ -4,20 +4,20 @@
 
 enum { MAX_TOKEN_BYTES = 64 * 1024, MAX_SECONDS = 24 * 60 * 60 };
 
-bool http_token_ask(struct http_said *said, struct http_client *client,
+bool http_token_ask(struct http_response *response, struct http_client *client,
     const struct http_request *request, struct error *err)
 {
     static const char key[] = "access_token";
-    bool replied = http_said_ask(said, client, request, err);
-    for (size_t i = 0; i + sizeof(key) - 1 <= said->body.size; i++) {
-        if (memcmp(said->body.data + i, key, sizeof(key) - 1) == 0) {
-            said->shown[0] = '\0';
+    bool replied = http_response_fetch(response, client, request, err);
+    for (size_t i = 0; i + sizeof(key) - 1 <= response->body.size; i++) {
+        if (memcmp(response->body.data + i, key, sizeof(key) - 1) == 0) {
+            response->shown[0] = '\0';
         }
     }
     return replied;
 }
 
-bool http_token_post(struct http_said *said, struct http_client *client, const char *url,
+bool http_token_post(struct http_response *response, struct http_client *client, const char *url,
     const char *path, struct span form, struct error *err)
 {
     static const struct http_header type = {"Content-Type", "application/x-www-form-urlencoded"};
@@ -28,7 +28,7 @@ bool http_token_post(struct http_said *said, struct http_client *client, const c
         .header_count = 1,
         .parts = &form,
         .part_count = 1};
-    return http_token_ask(said, client, &request, err);
+    return http_token_ask(response, client, &request, err);
 }
 
 static bool is_string(struct span value, struct span *ret_text)

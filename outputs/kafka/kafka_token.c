@@ -22,7 +22,7 @@ struct kafka_token {
     size_t extension_count;  /* number of keys and values */
     char *before;            /* previous token, a secret */
     struct http_client *http;
-    struct http_said said;
+    struct http_response response;
 };
 
 static const char *keep(struct kafka_token *token, const char *text, bool *good)
@@ -47,7 +47,7 @@ struct kafka_token *kafka_token_create(const struct kafka_settings *settings,
         return NULL;
     }
     arena_init(&token->kept, KEPT_MAX_BYTES);
-    http_said_init(&token->said);
+    http_response_init(&token->response);
     token->url = keep(token, sasl->token_url, &good);
     token->client_id = keep(token, sasl->client_id, &good);
     token->client_secret = keep(token, sasl->client_secret, &good);
@@ -80,7 +80,7 @@ void kafka_token_destroy(struct kafka_token *token)
 {
     if (token) {
         http_client_destroy(token->http);
-        http_said_fini(&token->said);
+        http_response_fini(&token->response);
         arena_fini(&token->kept);
         free(token->before);
         free(token);
@@ -99,10 +99,10 @@ static bool ask(struct kafka_token *token, struct error *err)
     }
     bool replied = (!form.failed || error_set(err, ERR_MEMORY, "out of memory")) &&
                    http_token_post(
-                       &token->said, token->http, token->url, NULL, buf_span(&form), err);
+                       &token->response, token->http, token->url, NULL, buf_span(&form), err);
     buf_fini(&form);
-    if (replied && token->said.reply.status != 200) {
-        http_said_tell(&token->said, token->url,
+    if (replied && token->response.reply.status != 200) {
+        http_response_error(&token->response, token->url,
             "the server issued no token. check token_url, client_id and client_secret", err);
         return false;
     }
@@ -139,7 +139,7 @@ bool kafka_token_give(struct kafka_token *token, rd_kafka_t *rk, struct error *e
     struct span text;
     uint64_t seconds;
     bool good = ask(token, err);
-    if (good && !http_token_read(buf_span(&token->said.body), &text, &seconds)) {
+    if (good && !http_token_read(buf_span(&token->response.body), &text, &seconds)) {
         /* Show nothing of the reply: it may contain a part of the token. */
         good = error_set(
             err, ERR_FORMAT, "%.200s: the reply holds no token. check token_url", token->url);

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "outputs/http/http_here.h"
+#include "outputs/http/http_platform.h"
 
 static const char push_path[] = "/loki/api/v1/push";
 static const char *const encoding_names[] = {"json", "protobuf", NULL};
@@ -90,7 +90,7 @@ void loki_settings_check(const void *settings, struct config_check *check)
 
 void loki_settings_can_run(const void *settings, struct config_check *check)
 {
-    http_here_check(check, &((const struct loki_settings *)settings)->http);
+    http_platform_check(check, &((const struct loki_settings *)settings)->http);
 }
 
 /* ---- how many streams there will be ---------------------------------------------------------- */

@@ -14,20 +14,20 @@ static bool ask(struct http_try *found, struct http_link *link, const struct lok
                                                 : span_make(nothing, sizeof(nothing));
     if (!http_link_post(link, loki_settings_path(s->url), body, &err)) {
         char text[1024];
-        http_said_layer(&link->said, &err, text, sizeof(text));
+        http_response_layer(&link->response, &err, text, sizeof(text));
         return http_try_tell(found, OUTPUT_FOUND_FAULT, "%s", text);
     }
-    int status = link->said.reply.status;
+    int status = link->response.reply.status;
     enum http_verdict verdict = http_status_verdict(status);
     /* 422: empty, in recent versions. */
-    if ((verdict == HTTP_TAKEN && !link->said.page) || status == 400 || status == 422) {
+    if ((verdict == HTTP_TAKEN && !link->response.page) || status == 400 || status == 422) {
         return http_try_tell(found, OUTPUT_FOUND_GOOD,
             "%s: connected, and Loki reads a push (status %d)", s->url, status);
     }
     return http_try_tell(found, OUTPUT_FOUND_FAULT, "%s: status %d: %s%s%s", s->url, status,
         verdict == HTTP_TAKEN ? "a web page answered instead of Loki. check the address"
                               : http_status_words(status),
-        link->said.shown[0] ? ": " : "", link->said.shown);
+        link->response.shown[0] ? ": " : "", link->response.shown);
 }
 
 bool loki_try_run(const void *settings, const struct output_talk *talk)

@@ -75,11 +75,11 @@ static void *loki_create(const void *settings, const struct output_env *env, str
 /* ---- one request ----------------------------------------------------------------------------- */
 
 /* The result of a reply for the whole request. */
-static enum http_piece_verdict verdict_of(const struct http_said *said)
+static enum http_piece_verdict verdict_of(const struct http_response *response)
 {
-    int status = said->reply.status;
-    if (http_status_verdict(status) == HTTP_TAKEN && !said->page) {
-        return said->reply.sent ? HTTP_PIECE_TAKEN : HTTP_PIECE_LATER;
+    int status = response->reply.status;
+    if (http_status_verdict(status) == HTTP_TAKEN && !response->page) {
+        return response->reply.sent ? HTTP_PIECE_TAKEN : HTTP_PIECE_LATER;
     }
     return http_pieces_of_status(status);
 }
@@ -96,16 +96,17 @@ static enum http_piece_verdict post_entries(
     struct http_link *link = &self->link;
     if (!http_link_post(
             link, loki_settings_path(link->url), buf_span(&self->frame.body), &report->error)) {
-        return http_failure_lasts(link->said.reply.failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
+        return http_failure_lasts(link->response.reply.failure) ? HTTP_PIECE_MEND
+                                                                : HTTP_PIECE_LATER;
     }
-    uint64_t wait_ms = self->link.said.reply.retry_after_ms;
+    uint64_t wait_ms = self->link.response.reply.retry_after_ms;
     report->wait_ms = wait_ms < UINT32_MAX ? (uint32_t)wait_ms : UINT32_MAX;
-    enum http_piece_verdict verdict = verdict_of(&self->link.said);
+    enum http_piece_verdict verdict = verdict_of(&self->link.response);
     if (verdict != HTTP_PIECE_TAKEN) {
-        http_said_tell(&self->link.said, self->link.url,
-            self->link.said.page
+        http_response_error(&self->link.response, self->link.url,
+            self->link.response.page
                 ? "a web page answered instead of Loki. check the address, and proxies on the way"
-                : http_status_words(self->link.said.reply.status),
+                : http_status_words(self->link.response.reply.status),
             &report->error);
     }
     return verdict;
@@ -174,7 +175,7 @@ static void store(struct out_loki *self, size_t first, size_t end)
 static enum http_piece_verdict judge_stream(struct out_loki *self, size_t first, size_t end)
 {
     const struct loki_reply *reply = &self->reply;
-    loki_reply_read(buf_span(&self->link.said.body), &self->reply);
+    loki_reply_read(buf_span(&self->link.response.body), &self->reply);
     if (!names_all(self, first, end)) {
         return HTTP_PIECE_REFUSED;
     }
@@ -183,7 +184,7 @@ static enum http_piece_verdict judge_stream(struct out_loki *self, size_t first,
         const struct loki_named *named = named_of(reply, self->frame.entries[i].nanos);
         if (named || reply->ignored == reply->total) {
             refuse(self, &self->frame.entries[i],
-                named ? named->reason : span_text(self->link.said.shown));
+                named ? named->reason : span_text(self->link.response.shown));
         }
     }
     return HTTP_PIECE_TAKEN;
@@ -193,7 +194,7 @@ static enum http_piece_verdict post_stream(
     struct out_loki *self, size_t first, size_t end, struct output_report *report)
 {
     enum http_piece_verdict verdict = post_entries(self, first, end, report);
-    if (verdict == HTTP_PIECE_REFUSED && self->link.said.reply.status == BAD_REQUEST) {
+    if (verdict == HTTP_PIECE_REFUSED && self->link.response.reply.status == BAD_REQUEST) {
         return judge_stream(self, first, end);
     }
     if (verdict == HTTP_PIECE_TAKEN) {
@@ -211,7 +212,7 @@ static enum http_piece_verdict post_slice(
         return post_stream(self, first, end, report);
     }
     enum http_piece_verdict verdict = post_entries(self, first, end, report);
-    if (verdict != HTTP_PIECE_REFUSED || self->link.said.reply.status != BAD_REQUEST) {
+    if (verdict != HTTP_PIECE_REFUSED || self->link.response.reply.status != BAD_REQUEST) {
         if (verdict == HTTP_PIECE_TAKEN) {
             store(self, first, end);
         }
@@ -260,11 +261,11 @@ static struct http_piece_answer loki_post(
         end = loki_frame_slice_end(&self->frame, first);
         answer.verdict = post_slice(self, first, end, report);
     }
-    answer.why = (struct output_rejection){.status = self->link.said.reply.status,
+    answer.why = (struct output_rejection){.status = self->link.response.reply.status,
         .type = span_text("loki"),
-        .reason = span_text(self->link.said.shown[0]
-                                ? self->link.said.shown
-                                : http_status_words(self->link.said.reply.status))};
+        .reason = span_text(self->link.response.shown[0]
+                                ? self->link.response.shown
+                                : http_status_words(self->link.response.reply.status))};
     return answer;
 }
 

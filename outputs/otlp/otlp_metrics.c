@@ -49,22 +49,22 @@ static void *metrics_create(const void *settings, const struct output_env *env, 
 
 static bool judge(struct sender *self, struct error *err)
 {
-    struct http_said *said = &self->link.said;
-    int status = said->reply.status;
+    struct http_response *response = &self->link.response;
+    int status = response->reply.status;
     struct otlp_reply reply;
     char words[400];
-    otlp_reply_read(buf_span(&said->body), status, self->protocol, &reply);
-    if (otlp_reply_verdict(status) == OTLP_TAKEN && !said->page && !reply.rejected) {
+    otlp_reply_read(buf_span(&response->body), status, self->protocol, &reply);
+    if (otlp_reply_verdict(status) == OTLP_TAKEN && !response->page && !reply.rejected) {
         return true;
     }
     snprintf(words, sizeof(words), "%s%s%s",
-        said->page       ? "a web page answered instead of a collector"
+        response->page   ? "a web page answered instead of a collector"
         : reply.rejected ? "the collector did not accept all metrics"
                          : otlp_reply_words(status),
         reply.message[0] ? ": " : "", reply.message);
     http_client_hide(self->link.client, words);
-    said->shown[0] = '\0'; /* protobuf is unreadable */
-    http_said_tell(said, self->link.url, words, err);
+    response->shown[0] = '\0'; /* protobuf is unreadable */
+    http_response_error(response, self->link.url, words, err);
     return false;
 }
 

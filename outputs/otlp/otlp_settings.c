@@ -1,7 +1,7 @@
 #include "outputs/otlp/otlp_settings.h"
 
 #include "outputs/http/http_headers.h"
-#include "outputs/http/http_here.h"
+#include "outputs/http/http_platform.h"
 
 static const char *const protocol_names[] = {"http/protobuf", "http/json", NULL};
 const char otlp_settings_logs_path[] = "/v1/logs";
@@ -67,7 +67,7 @@ void otlp_settings_check(const void *settings, struct config_check *check)
 
 void otlp_settings_can_run(const void *settings, struct config_check *check)
 {
-    http_here_check(check, &((const struct otlp_settings *)settings)->http);
+    http_platform_check(check, &((const struct otlp_settings *)settings)->http);
 }
 
 /* Users of other senders know the collectors' port for gRPC. */

@@ -11,17 +11,18 @@ static bool ask(struct http_try *found, struct http_link *link, const struct otl
     struct span body = span_text(s->protocol == OTLP_JSON ? "{}" : "");
     if (!http_link_post(link, otlp_settings_logs_path, body, &err)) {
         char text[640];
-        http_said_layer(&link->said, &err, text, sizeof(text));
+        http_response_layer(&link->response, &err, text, sizeof(text));
         return http_try_tell(found, OUTPUT_FOUND_FAULT, "%s", text);
     }
-    int status = link->said.reply.status;
+    int status = link->response.reply.status;
     struct otlp_reply reply;
-    otlp_reply_read(buf_span(&link->said.body), status, (enum otlp_protocol)s->protocol, &reply);
+    otlp_reply_read(
+        buf_span(&link->response.body), status, (enum otlp_protocol)s->protocol, &reply);
     if (otlp_reply_verdict(status) != OTLP_TAKEN) {
         return http_try_tell(found, OUTPUT_FOUND_FAULT, "%s: status %d: %s%s%s", s->endpoint,
             status, otlp_reply_words(status), reply.message[0] ? ": " : "", reply.message);
     }
-    if (link->said.page) {
+    if (link->response.page) {
         return http_try_tell(found, OUTPUT_FOUND_FAULT,
             "%s: a web page answered instead of a collector. check the address, and what is on the "
             "way",

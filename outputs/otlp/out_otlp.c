@@ -91,7 +91,7 @@ static void add_uncertain(struct out_otlp *self, const struct http_piece *piece,
 {
     struct uncertain_piece *d = &self->uncertain[self->uncertain_count++];
     *d = (struct uncertain_piece){
-        .arrived = arrived, .maybe_arrived = maybe, .status = self->link.said.reply.status};
+        .arrived = arrived, .maybe_arrived = maybe, .status = self->link.response.reply.status};
     snprintf(d->words, sizeof(d->words), "%s", words);
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
         if (http_piece_holds(piece, i)) {
@@ -107,16 +107,17 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
     struct http_piece_answer answer = {.verdict = HTTP_PIECE_TAKEN, .record = HTTP_PIECES_UNKNOWN};
     char words[WORDS_BYTES];
     size_t count = self->frame.count;
-    if (!self->link.said.reply.sent || self->link.said.page) {
-        http_said_tell(&self->link.said, self->link.url,
-            self->link.said.page ? "a web page answered instead of a collector. check the address, "
-                                   "and proxies on the way"
-                                 : "an answer to an incomplete request",
+    if (!self->link.response.reply.sent || self->link.response.page) {
+        http_response_error(&self->link.response, self->link.url,
+            self->link.response.page
+                ? "a web page answered instead of a collector. check the address, "
+                  "and proxies on the way"
+                : "an answer to an incomplete request",
             &report->error);
-        answer.verdict = self->link.said.page ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
+        answer.verdict = self->link.response.page ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         return answer;
     }
-    if (!reply->rejected && (reply->broken || self->link.said.is_cut)) {
+    if (!reply->rejected && (reply->broken || self->link.response.is_cut)) {
         add_uncertain(self, piece, 0, count,
             "the server accepted the request, but its reply cannot be read, so some events may be "
             "rejected");
@@ -138,7 +139,7 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
     const struct otlp_reply *reply, struct output_report *report)
 {
     struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
-    int status = self->link.said.reply.status;
+    int status = self->link.response.reply.status;
     const char *words = otlp_reply_words(status);
     switch (otlp_reply_verdict(status)) {
     case OTLP_TAKEN:
@@ -153,7 +154,7 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
         answer.verdict = HTTP_PIECE_REFUSED;
         break;
     case OTLP_NEVER:
-        if (!self->link.said.reply.sent) { /* the server did not get the whole request */
+        if (!self->link.response.reply.sent) { /* the server did not get the whole request */
             answer.verdict = HTTP_PIECE_LATER;
             break;
         }
@@ -168,12 +169,13 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
     char text[WORDS_BYTES];
     snprintf(text, sizeof(text), "%s%s%s", words, reply->message[0] ? ": " : "", reply->message);
     http_client_hide(self->link.client, text);
-    self->link.said.shown[0] = '\0'; /* protobuf is unreadable */
-    http_said_tell(&self->link.said, self->link.url, text, &report->error);
-    snprintf(self->link.said.shown, sizeof(self->link.said.shown), "%.*s",
-        (int)sizeof(self->link.said.shown) - 1, text);
-    answer.why = (struct output_rejection){
-        .status = status, .type = span_text("otlp"), .reason = span_text(self->link.said.shown)};
+    self->link.response.shown[0] = '\0'; /* protobuf is unreadable */
+    http_response_error(&self->link.response, self->link.url, text, &report->error);
+    snprintf(self->link.response.shown, sizeof(self->link.response.shown), "%.*s",
+        (int)sizeof(self->link.response.shown) - 1, text);
+    answer.why = (struct output_rejection){.status = status,
+        .type = span_text("otlp"),
+        .reason = span_text(self->link.response.shown)};
     return answer;
 }
 
@@ -206,15 +208,15 @@ static struct http_piece_answer otlp_post(
     }
     struct span body = buf_span(&self->frame.body);
     if (!http_link_post(&self->link, otlp_settings_logs_path, body, &report->error)) {
-        const struct http_reply *reply = &self->link.said.reply;
+        const struct http_reply *reply = &self->link.response.reply;
         answer.verdict = http_failure_lasts(reply->failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         self->unsure += reply->sent ? self->frame.count : 0;
         return answer;
     }
-    uint64_t wait_ms = self->link.said.reply.retry_after_ms;
+    uint64_t wait_ms = self->link.response.reply.retry_after_ms;
     report->wait_ms = wait_ms < UINT32_MAX ? (uint32_t)wait_ms : UINT32_MAX;
     struct otlp_reply reply;
-    otlp_reply_read(buf_span(&self->link.said.body), self->link.said.reply.status,
+    otlp_reply_read(buf_span(&self->link.response.body), self->link.response.reply.status,
         self->frame.protocol, &reply);
     return judge(self, piece, &reply, report);
 }
@@ -250,9 +252,9 @@ static void reject_uncertain(
         http_client_hide(self->link.client, d->words);
         report->rejected_but_arrived += d->arrived;
         report->rejected_maybe_arrived += d->maybe_arrived;
-        self->link.said.shown[0] = '\0';
-        self->link.said.reply.status = d->status;
-        http_said_tell(&self->link.said, self->link.url, d->words, &report->error);
+        self->link.response.shown[0] = '\0';
+        self->link.response.reply.status = d->status;
+        http_response_error(&self->link.response, self->link.url, d->words, &report->error);
     }
     for (size_t i = 0; self->uncertain_count && i < delivery->record_count; i++) {
         if (self->piece_numbers[i] && self->pieces.statuses[i] == RECORD_DELIVERED) {

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "outputs/http/http_here.h"
+#include "outputs/http/http_platform.h"
 #include "outputs/net/net_stream.h"
 #include "outputs/relp/relp_frame.h"
 #include "outputs/syslog/syslog_message.h"
@@ -78,7 +78,7 @@ static void relp_check(const void *settings, struct config_check *check)
 
 static void relp_can_run(const void *settings, struct config_check *check)
 {
-    http_here_check(check, &((const struct settings *)settings)->http);
+    http_platform_check(check, &((const struct settings *)settings)->http);
 }
 
 static const char *relp_route(const void *settings)

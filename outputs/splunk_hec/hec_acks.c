@@ -117,38 +117,38 @@ static bool write_question(const struct hec_acks *acks, size_t host, struct buf 
     return !out->failed;
 }
 
-static void note(struct hec_acks *acks, size_t host, const struct http_said *said)
+static void note(struct hec_acks *acks, size_t host, const struct http_response *response)
 {
     for (size_t i = 0; i < acks->count; i++) {
         struct hec_pending *item = &acks->items[i];
         if (item->host == host && is_open(item)) {
-            item->acked = hec_reply_is_acked(said, item->ack_id);
+            item->acked = hec_reply_is_acked(response, item->ack_id);
         }
     }
 }
 
 /* True if the body has the list of acknowledgements. */
-static bool is_list(const struct http_said *said)
+static bool is_list(const struct http_response *response)
 {
     static const char key[] = "\"acks\"";
-    for (size_t i = 0; i + sizeof(key) - 1 <= said->body.size; i++) {
-        if (memcmp(said->body.data + i, key, sizeof(key) - 1) == 0) {
-            return !said->page;
+    for (size_t i = 0; i + sizeof(key) - 1 <= response->body.size; i++) {
+        if (memcmp(response->body.data + i, key, sizeof(key) - 1) == 0) {
+            return !response->page;
         }
     }
     return false;
 }
 
 enum hec_ask_result hec_acks_try(
-    struct http_client *client, const char *url, struct http_said *said, struct error *err)
+    struct http_client *client, const char *url, struct http_response *response, struct error *err)
 {
     struct hec_acks none = {.count = 0};
-    return hec_acks_new_channel(&none, err) ? hec_acks_ask(&none, client, 0, url, said, err)
+    return hec_acks_new_channel(&none, err) ? hec_acks_ask(&none, client, 0, url, response, err)
                                             : HEC_NOT_ASKED;
 }
 
 enum hec_ask_result hec_acks_ask(struct hec_acks *acks, struct http_client *client, size_t host,
-    const char *url, struct http_said *said, struct error *err)
+    const char *url, struct http_response *response, struct error *err)
 {
     struct buf question;
     struct hec_reply reply;
@@ -168,18 +168,18 @@ enum hec_ask_result hec_acks_ask(struct hec_acks *acks, struct http_client *clie
         .header_count = sizeof(headers) / sizeof(headers[0]),
         .parts = &body,
         .part_count = 1};
-    bool replied = http_said_ask(said, client, &request, err);
+    bool replied = http_response_fetch(response, client, &request, err);
     buf_fini(&question);
     if (!replied) {
         return HEC_NOT_ASKED;
     }
-    int status = said->reply.status;
-    if (status == 200 && is_list(said)) {
-        note(acks, host, said);
+    int status = response->reply.status;
+    if (status == 200 && is_list(response)) {
+        note(acks, host, response);
         return HEC_ASKED;
     }
-    hec_reply_read(said, &reply);
-    http_said_tell(said, url, hec_reply_words(&reply, status), err);
+    hec_reply_read(response, &reply);
+    http_response_error(response, url, hec_reply_words(&reply, status), err);
     if (reply.code == HEC_ACK_DISABLED) {
         return HEC_ASK_OFF;
     }

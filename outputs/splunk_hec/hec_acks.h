@@ -2,7 +2,7 @@
 #define ETWSHIP_OUTPUTS_HEC_ACKS_H
 
 #include "base/guid.h"
-#include "outputs/http/http_said.h"
+#include "outputs/http/http_response.h"
 
 /*
  * Requests that Splunk has accepted but not indexed yet. Splunk drops an acknowledgement when it
@@ -56,12 +56,12 @@ enum hec_ask_result {
 
 /* Query ${url}, number ${host} of `urls`, for all its pending requests. */
 enum hec_ask_result hec_acks_ask(struct hec_acks *acks, struct http_client *client, size_t host,
-    const char *url, struct http_said *said, struct error *err);
+    const char *url, struct http_response *response, struct error *err);
 
 /* Test whether ${url} acknowledges, on a separate channel, since Splunk gives each answer only
  * once. */
 enum hec_ask_result hec_acks_try(
-    struct http_client *client, const char *url, struct http_said *said, struct error *err);
+    struct http_client *client, const char *url, struct http_response *response, struct error *err);
 
 /* Number of requests at ${host} that can still be acknowledged; SIZE_MAX: of all hosts. */
 size_t hec_acks_left(const struct hec_acks *acks, size_t host);

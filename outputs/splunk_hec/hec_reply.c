@@ -47,10 +47,11 @@ enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
 static const char stranger[] =
     "this is not an answer of a Splunk collector. check the address, and proxies on the way";
 
-static bool read_number(const struct http_said *said, const char *name, uint64_t *ret_number)
+static bool read_number(
+    const struct http_response *response, const char *name, uint64_t *ret_number)
 {
     char text[24];
-    size_t size = http_said_value(said, name, text, sizeof(text));
+    size_t size = http_response_value(response, name, text, sizeof(text));
     *ret_number = 0;
     if (size == 0 || size > 18 || strspn(text, "0123456789") != size) {
         return false;
@@ -61,15 +62,15 @@ static bool read_number(const struct http_said *said, const char *name, uint64_t
     return true;
 }
 
-void hec_reply_read(const struct http_said *said, struct hec_reply *ret_reply)
+void hec_reply_read(const struct http_response *response, struct hec_reply *ret_reply)
 {
     uint64_t code;
     *ret_reply = (struct hec_reply){.code = HEC_NO_CODE};
-    if (!said->page && read_number(said, "code", &code) && code < 1000) {
+    if (!response->page && read_number(response, "code", &code) && code < 1000) {
         ret_reply->code = (int)code;
-        ret_reply->has_ack_id = read_number(said, "ackId", &ret_reply->ack_id);
+        ret_reply->has_ack_id = read_number(response, "ackId", &ret_reply->ack_id);
         ret_reply->has_event_number = read_number(
-            said, "invalid-event-number", &ret_reply->event_number);
+            response, "invalid-event-number", &ret_reply->event_number);
     }
 }
 
@@ -103,12 +104,12 @@ const char *hec_reply_words(const struct hec_reply *reply, int status)
     return row && status != 413 && !success ? row->words : http_status_words(status);
 }
 
-bool hec_reply_is_acked(const struct http_said *said, uint64_t ack_id)
+bool hec_reply_is_acked(const struct http_response *response, uint64_t ack_id)
 {
     char path[32];
     char word[8];
     snprintf(path, sizeof(path), "acks.%llu", (unsigned long long)ack_id);
-    http_said_value(said, path, word, sizeof(word));
+    http_response_value(response, path, word, sizeof(word));
     return strcmp(word, "true") == 0;
 }
 

@@ -2,7 +2,7 @@
 #define ETWSHIP_OUTPUTS_HEC_REPLY_H
 
 #include "outputs/http/http_pieces.h"
-#include "outputs/http/http_said.h"
+#include "outputs/http/http_response.h"
 
 /* Replies of Splunk's HTTP Event Collector. Its codes are more precise than HTTP statuses: one
  * table, which is also in the reference. */
@@ -24,7 +24,7 @@ struct hec_reply {
     uint64_t event_number; /* invalid-event-number: index of the event in the request, from 0 */
 };
 
-void hec_reply_read(const struct http_said *said, struct hec_reply *ret_reply);
+void hec_reply_read(const struct http_response *response, struct hec_reply *ret_reply);
 
 /* The result of this reply for the events of its request. */
 enum http_piece_verdict hec_reply_verdict(const struct hec_reply *reply, int status);
@@ -32,8 +32,8 @@ enum http_piece_verdict hec_reply_verdict(const struct hec_reply *reply, int sta
 /* Text for the administrator: "the token is disabled. enable it in Splunk". Static. */
 const char *hec_reply_words(const struct hec_reply *reply, int status);
 
-/* True if ${said}, the reply to a query for acknowledgements, confirms ${ack_id}. */
-bool hec_reply_is_acked(const struct http_said *said, uint64_t ack_id);
+/* True if ${response}, the reply to a query for acknowledgements, confirms ${ack_id}. */
+bool hec_reply_is_acked(const struct http_response *response, uint64_t ack_id);
 
 /* Append the table as a section of a page in Markdown (output_ops.reference). */
 void hec_reply_write_reference(struct buf *out);

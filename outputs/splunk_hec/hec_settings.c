@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "outputs/http/http_here.h"
+#include "outputs/http/http_platform.h"
 #include "outputs/joined_route.h"
 #include "outputs/template_check.h"
 
@@ -172,7 +172,7 @@ void hec_settings_check(const void *settings, struct config_check *check)
 
 void hec_settings_can_run(const void *settings, struct config_check *check)
 {
-    http_here_check(check, &((const struct hec_settings *)settings)->http);
+    http_platform_check(check, &((const struct hec_settings *)settings)->http);
 }
 
 /* ---- routes ---------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@ struct run {
     const struct hec_settings *settings;
     struct http_try found;
     struct http_client *client;
-    struct http_said said;
+    struct http_response response;
 };
 
 /* False: there is no reply. */
@@ -19,14 +19,14 @@ static bool try_health(struct run *run, const char *url)
     struct hec_reply reply;
     const struct http_request request = {
         .method = "GET", .url = url, .path = "/services/collector/health"};
-    if (!http_said_ask(&run->said, run->client, &request, &err)) {
+    if (!http_response_fetch(&run->response, run->client, &request, &err)) {
         char text[640];
-        http_said_layer(&run->said, &err, text, sizeof(text));
+        http_response_layer(&run->response, &err, text, sizeof(text));
         http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s", text);
         return false;
     }
-    int status = run->said.reply.status;
-    hec_reply_read(&run->said, &reply);
+    int status = run->response.reply.status;
+    hec_reply_read(&run->response, &reply);
     if (reply.code == HEC_HEALTHY) {
         http_try_tell(
             &run->found, OUTPUT_FOUND_GOOD, "%s: connected, and the collector is healthy", url);
@@ -53,12 +53,12 @@ static bool try_token(struct run *run, const char *url, const char *channel_name
         .path = "/services/collector/event",
         .headers = &channel,
         .header_count = run->settings->ack.enabled ? 1 : 0};
-    if (!http_said_ask(&run->said, run->client, &request, &err)) {
+    if (!http_response_fetch(&run->response, run->client, &request, &err)) {
         http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s", err.text);
         return false;
     }
-    int status = run->said.reply.status;
-    hec_reply_read(&run->said, &reply);
+    int status = run->response.reply.status;
+    hec_reply_read(&run->response, &reply);
     if (hec_reply_verdict(&reply, status) == HTTP_PIECE_MEND) {
         http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s: status %d: %s", url, status,
             hec_reply_words(&reply, status));
@@ -71,7 +71,7 @@ static bool try_token(struct run *run, const char *url, const char *channel_name
 static void try_acks(struct run *run, const char *url)
 {
     struct error err;
-    switch (hec_acks_try(run->client, url, &run->said, &err)) {
+    switch (hec_acks_try(run->client, url, &run->response, &err)) {
     case HEC_ASKED:
     case HEC_ASK_GONE:
         http_try_tell(
@@ -110,9 +110,9 @@ static bool run_all(struct run *run)
 bool hec_try_run(const void *settings, const struct output_talk *talk)
 {
     struct run run = {.settings = settings, .found.talk = talk};
-    http_said_init(&run.said);
+    http_response_init(&run.response);
     bool good = run_all(&run);
-    http_said_fini(&run.said);
+    http_response_fini(&run.response);
     http_client_destroy(run.client);
     return good;
 }

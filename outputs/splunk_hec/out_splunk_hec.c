@@ -37,7 +37,7 @@ struct out_hec {
     struct buf packed;
     struct hec_frame frame;
     struct http_pieces pieces;
-    struct http_said said;
+    struct http_response response;
     struct hec_ack ack;
     struct hec_acks acks;
     uint64_t unsure; /* records of the current delivery that may have arrived without a reply */
@@ -86,7 +86,7 @@ static void hec_destroy(void *self_)
         hec_frame_fini(&self->frame);
         hec_acks_fini(&self->acks);
         http_pieces_fini(&self->pieces);
-        http_said_fini(&self->said);
+        http_response_fini(&self->response);
         buf_fini(&self->packed);
         free(self->asked);
         free(self);
@@ -101,7 +101,7 @@ static void *hec_create(const void *settings, const struct output_env *env, stru
         return NULL;
     }
     buf_init(&self->packed, PACKED_MAX_BYTES);
-    http_said_init(&self->said);
+    http_response_init(&self->response);
     http_pieces_init(&self->pieces);
     self->stopping = env->stopping;
     self->host = env->host;
@@ -117,7 +117,7 @@ static void *hec_create(const void *settings, const struct output_env *env, stru
 static void fail_host(struct out_hec *self, size_t index, bool lasts, const struct error *err)
 {
     const struct es_host_failure failure = {
-        .retry_after_ms = self->said.reply.retry_after_ms, .lasts = lasts, .reason = err->text};
+        .retry_after_ms = self->response.reply.retry_after_ms, .lasts = lasts, .reason = err->text};
     es_hosts_failed(&self->hosts, index, now_ms(), &failure);
 }
 
@@ -130,17 +130,18 @@ static bool is_healthy(struct out_hec *self, size_t index, struct error *err)
     if (self->hosts.count == 1 || self->hosts.items[index].failures == 0) {
         return true;
     }
-    if (!http_said_ask(&self->said, self->client, &request, err)) {
-        fail_host(self, index, http_failure_lasts(self->said.reply.failure), err);
+    if (!http_response_fetch(&self->response, self->client, &request, err)) {
+        fail_host(self, index, http_failure_lasts(self->response.reply.failure), err);
         return false;
     }
     /* Only a report of bad health counts: not every collector has this endpoint. */
-    if (self->said.reply.status < 500) {
+    if (self->response.reply.status < 500) {
         return true;
     }
     struct hec_reply reply;
-    hec_reply_read(&self->said, &reply);
-    http_said_tell(&self->said, url, hec_reply_words(&reply, self->said.reply.status), err);
+    hec_reply_read(&self->response, &reply);
+    http_response_error(
+        &self->response, url, hec_reply_words(&reply, self->response.reply.status), err);
     fail_host(self, index, false, err);
     return false;
 }
@@ -154,7 +155,7 @@ static bool acknowledges(
         return true;
     }
     const char *url = self->hosts.items[index].url;
-    switch (hec_acks_try(self->client, url, &self->said, &report->error)) {
+    switch (hec_acks_try(self->client, url, &self->response, &report->error)) {
     case HEC_ASKED:
     case HEC_ASK_GONE: /* a channel exists from its first events on */
         self->asked[index] = true;
@@ -165,7 +166,7 @@ static bool acknowledges(
         *ret_lasts = true;
         break;
     case HEC_NOT_ASKED:
-        *ret_lasts = http_failure_lasts(self->said.reply.failure);
+        *ret_lasts = http_failure_lasts(self->response.reply.failure);
         break;
     }
     fail_host(self, index, *ret_lasts, &report->error);
@@ -192,7 +193,7 @@ static bool post_body(struct out_hec *self, size_t index, struct span body, stru
         .header_count = count,
         .parts = &body,
         .part_count = 1};
-    return http_said_ask(&self->said, self->client, &request, err);
+    return http_response_fetch(&self->response, self->client, &request, err);
 }
 
 /* The record of ${piece} that is event ${number} of its request. */
@@ -207,11 +208,11 @@ static size_t record_of(const struct http_piece *piece, uint64_t number)
 }
 
 /* True if events of this request may have arrived without a reply. */
-static bool is_unsure(const struct http_said *said, const struct hec_reply *reply)
+static bool is_unsure(const struct http_response *response, const struct hec_reply *reply)
 {
-    bool lost = said->reply.failure != HTTP_REPLIED;
-    return said->reply.sent && (lost || (said->reply.status >= 500 &&
-                                            (reply->code == HEC_NO_CODE || reply->code == 8)));
+    bool lost = response->reply.failure != HTTP_REPLIED;
+    return response->reply.sent && (lost || (response->reply.status >= 500 &&
+                                                (reply->code == HEC_NO_CODE || reply->code == 8)));
 }
 
 /* Number of events that may have arrived of a request refused for one event: Splunk reads them in
@@ -240,7 +241,7 @@ static struct http_piece_answer take(struct out_hec *self, size_t index,
         return answer;
     }
     if (!reply->has_ack_id) {
-        http_said_tell(&self->said, self->hosts.items[index].url,
+        http_response_error(&self->response, self->hosts.items[index].url,
             "the reply has no ackId, so the token has no indexer acknowledgement. enable indexer "
             "acknowledgement for it in Splunk, or write ack: {enabled: false}",
             &report->error);
@@ -261,24 +262,25 @@ static struct http_piece_answer try_host(struct out_hec *self, size_t index, str
     struct hec_reply reply = {.code = HEC_NO_CODE};
     struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
     if (!post_body(self, index, body, &report->error)) {
-        bool lasts = http_failure_lasts(self->said.reply.failure);
-        self->unsure += is_unsure(&self->said, &reply) ? piece->records : 0;
+        bool lasts = http_failure_lasts(self->response.reply.failure);
+        self->unsure += is_unsure(&self->response, &reply) ? piece->records : 0;
         answer.verdict = lasts ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
         return answer;
     }
-    int status = self->said.reply.status;
-    hec_reply_read(&self->said, &reply);
+    int status = self->response.reply.status;
+    hec_reply_read(&self->response, &reply);
     answer.verdict = hec_reply_verdict(&reply, status);
-    if (answer.verdict == HTTP_PIECE_TAKEN && self->said.reply.sent) {
+    if (answer.verdict == HTTP_PIECE_TAKEN && self->response.reply.sent) {
         return take(self, index, piece, &reply, report);
     }
     if (answer.verdict == HTTP_PIECE_TAKEN) {
         answer.verdict = HTTP_PIECE_LATER; /* an answer to half a request */
     }
     const char *words = hec_reply_words(&reply, status);
-    http_said_tell(&self->said, self->hosts.items[index].url, words, &report->error);
-    self->unsure += is_unsure(&self->said, &reply) ? piece->records
-                                                   : taken_before(piece, &reply, answer.verdict);
+    http_response_error(&self->response, self->hosts.items[index].url, words, &report->error);
+    self->unsure += is_unsure(&self->response, &reply)
+                        ? piece->records
+                        : taken_before(piece, &reply, answer.verdict);
     if (reply.code == HEC_BAD_CHANNEL && !hec_acks_left(&self->acks, SIZE_MAX)) {
         hec_acks_new_channel(&self->acks, NULL);
     }
@@ -287,7 +289,7 @@ static struct http_piece_answer try_host(struct out_hec *self, size_t index, str
     }
     answer.why = (struct output_rejection){.status = status,
         .type = span_text("splunk_hec"),
-        .reason = span_text(self->said.shown[0] ? self->said.shown : words)};
+        .reason = span_text(self->response.shown[0] ? self->response.shown : words)};
     return answer;
 }
 
@@ -370,7 +372,7 @@ static bool ask_all(struct out_hec *self, struct output_report *report)
             continue;
         }
         const char *url = self->hosts.items[i].url;
-        switch (hec_acks_ask(&self->acks, self->client, i, url, &self->said, &report->error)) {
+        switch (hec_acks_ask(&self->acks, self->client, i, url, &self->response, &report->error)) {
         case HEC_ASK_OFF:
             self->asked[i] = false;
             report->degraded = true;
@@ -394,12 +396,11 @@ static void await_acks(struct out_hec *self, struct output_report *report)
         uint64_t now = now_ms();
         size_t before = hec_acks_left(&self->acks, SIZE_MAX);
         if (now >= end_ms) {
-            struct error said = report->error;
+            struct error cause = report->error;
             error_set(&report->error, ERR_IO,
                 "Splunk did not acknowledge in time (ack.timeout), so the events are sent again on "
-                "a "
-                "new channel%s%.250s",
-                said.code ? ": " : "", said.code ? said.text : "");
+                "a new channel%s%.250s",
+                cause.code ? ": " : "", cause.code ? cause.text : "");
             break;
         }
         if (!sleep_until(self, now + wait_ms < end_ms ? now + wait_ms : end_ms)) {

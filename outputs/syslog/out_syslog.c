@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "outputs/http/http_here.h"
+#include "outputs/http/http_platform.h"
 #include "outputs/net/net_stream.h"
 #include "outputs/syslog/syslog_message.h"
 #include "platform/plat_datagrams.h"
@@ -114,7 +114,7 @@ static void syslog_check(const void *settings, struct config_check *check)
 
 static void syslog_can_run(const void *settings, struct config_check *check)
 {
-    http_here_check(check, &((const struct settings *)settings)->http);
+    http_platform_check(check, &((const struct settings *)settings)->http);
 }
 
 static const char *syslog_route(const void *settings)

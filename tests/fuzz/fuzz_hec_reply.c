@@ -7,11 +7,12 @@
  * code of success. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct http_said said;
+    struct http_response response;
     struct hec_reply reply;
-    http_said_init(&said);
-    buf_add(&said.body, data, size < HTTP_SAID_BYTES ? size : HTTP_SAID_BYTES);
-    hec_reply_read(&said, &reply);
+    http_response_init(&response);
+    buf_add(
+        &response.body, data, size < HTTP_RESPONSE_KEPT_BYTES ? size : HTTP_RESPONSE_KEPT_BYTES);
+    hec_reply_read(&response, &reply);
     for (int status = 100; status < 600; status += 50) {
         enum http_piece_verdict verdict = hec_reply_verdict(&reply, status);
         if ((verdict == HTTP_PIECE_TAKEN) != (status / 100 == 2 && reply.code == HEC_SUCCESS) ||
@@ -20,13 +21,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     bool holds_true = false;
-    for (size_t i = 0; i + 4 <= said.body.size; i++) {
-        holds_true = holds_true || memcmp(said.body.data + i, "true", 4) == 0;
+    for (size_t i = 0; i + 4 <= response.body.size; i++) {
+        holds_true = holds_true || memcmp(response.body.data + i, "true", 4) == 0;
     }
-    if (hec_reply_is_acked(&said, 5) && !holds_true) {
+    if (hec_reply_is_acked(&response, 5) && !holds_true) {
         abort();
     }
-    http_said_fini(&said);
+    http_response_fini(&response);
     return 0;
 }
 

@@ -22,14 +22,14 @@ static void a_value_is_found_by_its_path_and_nowhere_else(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct es_said said;
+        struct es_response response;
         char value[8] = "";
-        es_said_init(&said);
-        buf_add_text(&said.body, rows[i].body);
-        assert_int_equal(
-            es_said_value(&said, rows[i].path, value, sizeof(value)), strlen(rows[i].value));
+        es_response_init(&response);
+        buf_add_text(&response.body, rows[i].body);
+        assert_int_equal(es_response_value(&response, rows[i].path, value, sizeof(value)),
+            strlen(rows[i].value));
         assert_string_equal(value, rows[i].value);
-        es_said_fini(&said);
+        es_response_fini(&response);
     }
 }
 

@@ -1,4 +1,4 @@
-#include "outputs/http/http_here.h"
+#include "outputs/http/http_platform.h"
 
 #include <curl/curl.h>
 
@@ -32,7 +32,7 @@ static void check_others(struct config_check *check, const struct http_tls *tls)
     }
 }
 
-void http_here_check(struct config_check *check, const struct http_options *options)
+void http_platform_check(struct config_check *check, const struct http_options *options)
 {
     if (has_schannel()) {
         check_schannel(check, &options->tls);

@@ -1,0 +1,102 @@
+#include "outputs/http/http_response.h"
+
+#include <stdio.h>
+
+#include "outputs/http/http_accept.h"
+#include "outputs/json_value.h"
+
+enum { HIDDEN_BYTES = 4096 }; /* looked through for secrets before it is cut */
+
+void http_response_init(struct http_response *response)
+{
+    *response = (struct http_response){.page = false};
+    buf_init(&response->body, HTTP_RESPONSE_KEPT_BYTES);
+}
+
+void http_response_fini(struct http_response *response)
+{
+    buf_fini(&response->body);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static bool on_header(void *self, struct span name, struct span value)
+{
+    struct http_response *response = self;
+    if (span_equal_nocase(name, span_text("Content-Type"))) {
+        response->page = http_accept_is_page(value);
+    }
+    if (span_equal_nocase(name, span_text("WWW-Authenticate")) &&
+        value.size < sizeof(response->challenge)) {
+        snprintf(response->challenge, sizeof(response->challenge), "%.*s", SPAN_ARG(value));
+    }
+    return true;
+}
+
+static bool on_body(void *self, struct span piece)
+{
+    struct http_response *response = self;
+    struct span kept = span_first(piece, HTTP_RESPONSE_KEPT_BYTES - response->body.size);
+    buf_add_span(&response->body, kept);
+    response->is_cut = response->is_cut || kept.size < piece.size || response->body.failed;
+    return true;
+}
+
+/* Secrets are searched before anything is cut, since a part of one cannot be recognised. */
+static void show(struct http_response *response, const struct http_client *client)
+{
+    char text[HIDDEN_BYTES];
+    struct span body = span_first(buf_span(&response->body), sizeof(text) - 1);
+    for (size_t i = 0; i < body.size; i++) {
+        text[i] = body.data[i] ? (char)body.data[i] : ' ';
+    }
+    text[body.size] = '\0';
+    http_client_hide(client, text);
+    snprintf(
+        response->shown, sizeof(response->shown), "%.*s", (int)sizeof(response->shown) - 1, text);
+    for (char *c = response->shown; *c; c++) {
+        *c = (uint8_t)*c < ' ' || (uint8_t)*c >= 0x7f ? ' ' : *c;
+    }
+}
+
+bool http_response_fetch(struct http_response *response, struct http_client *client,
+    const struct http_request *request, struct error *err)
+{
+    struct http_request own = *request;
+    own.max_reply_bytes = HTTP_RESPONSE_MAX_BYTES;
+    own.on_header = on_header;
+    own.on_body = on_body;
+    own.self = response;
+    buf_reset(&response->body);
+    response->page = false;
+    response->is_cut = false;
+    response->challenge[0] = '\0';
+    bool replied = http_client_send(client, &own, &response->reply, err);
+    show(response, client);
+    return replied;
+}
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+void http_response_error(
+    const struct http_response *response, const char *url, const char *words, struct error *err)
+{
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    size_t size = (size_t)(host - url) + strcspn(host, "/?#");
+    error_set(err, ERR_IO, "%.*s: status %d: %s%s%s", (int)size, url, response->reply.status, words,
+        response->shown[0] ? ": " : "", response->shown);
+}
+
+void http_response_layer(
+    const struct http_response *response, const struct error *err, char *text, size_t size)
+{
+    const char *layer = http_failure_layer(response->reply.failure);
+    snprintf(text, size, "%s: %s", layer ? layer : "reply (HTTP)", err->text);
+}
+
+size_t http_response_value(
+    const struct http_response *response, const char *path, char *ret_value, size_t room)
+{
+    return json_value_find(buf_span(&response->body), path, ret_value, room);
+}
