@@ -82,7 +82,7 @@ bool filter_op_holds(
 }
 
 /* Result of a search that may be unknown. */
-static bool answer_search(struct filter_look *look, bool hope)
+static bool answer_search(struct filter_look *look, bool unknown_is)
 {
     const struct filter_op *op = look->op;
     uint64_t before = look->scratch->given_up;
@@ -96,31 +96,31 @@ static bool answer_search(struct filter_look *look, bool hope)
     }
     look->gave_up = op;
     look->met_more = true; /* other events of the type may be cheaper */
-    return hope != op->inverted;
+    return unknown_is != op->inverted;
 }
 
-static bool answer(struct filter_look *look, bool hope)
+static bool answer(struct filter_look *look, bool unknown_is)
 {
     const struct filter_op *op = look->op;
     bool may_look = op->need <= look->known;
     if (may_look && (!look->of_type || op->scope == EVENT_PATH_OF_TYPE)) {
-        return op->test == TEST_MATCHES ? answer_search(look, hope) : test(look);
+        return op->test == TEST_MATCHES ? answer_search(look, unknown_is) : test(look);
     }
     /* according to the schema there is no such field */
     if (look->known >= EVENT_PATH_SCHEMA && !event_path_possible(&op->path, look->event->schema)) {
         return false;
     }
     look->met_more |= may_look;
-    return hope != op->inverted;
+    return unknown_is != op->inverted;
 }
 
-/* Evaluate one rule with unknown tests answered in favour of ${hope}. */
-static bool run_rule(struct filter_look *look, const struct filter_code *code, bool hope)
+/* Evaluate one rule with unknown tests answered in favour of ${unknown_is}. */
+static bool run_rule(struct filter_look *look, const struct filter_code *code, bool unknown_is)
 {
     uint32_t at = code->start;
     while (at < FILTER_TRUE) {
         look->op = &code->ops[at];
-        at = answer(look, hope) ? look->op->on_true : look->op->on_false;
+        at = answer(look, unknown_is) ? look->op->on_true : look->op->on_false;
     }
     return at == FILTER_TRUE;
 }

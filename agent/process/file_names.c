@@ -71,9 +71,9 @@ static void drop_shown(struct file_names *names, struct file_path *path)
 
 /* Release one of the table's uses of a path. The last one frees the memory accounted for it, though
  * readers may keep the path. */
-static void untell(struct file_names *names, struct file_path *path)
+static void release_path(struct file_names *names, struct file_path *path)
 {
-    if (path && --path->told == 0) {
+    if (path && --path->uses == 0) {
         names->bytes -= path_bytes(path) + path_bytes(path->shown);
         file_path_drop(path);
     }
@@ -147,7 +147,7 @@ static size_t entry_bytes(const struct file_entry *entry)
 static void drop_statements(struct file_names *names, struct file_entry *entry)
 {
     for (uint16_t i = 0; i < entry->count; i++) {
-        untell(names, entry->list[i].path);
+        release_path(names, entry->list[i].path);
     }
     names->bytes -= entry_bytes(entry);
     free(entry->list);
@@ -332,7 +332,7 @@ static struct file_path *take_path(
         names->bytes += path_bytes(path);
     }
     if (path) {
-        path->told++;
+        path->uses++;
     }
     return path;
 }
@@ -364,7 +364,7 @@ static bool keep_few(struct file_names *names, struct file_entry *entry)
         drop_statements(names, entry);
         return false;
     }
-    untell(names, entry->list[0].path);
+    release_path(names, entry->list[0].path);
     entry->count--;
     memmove(entry->list, entry->list + 1, entry->count * sizeof(entry->list[0]));
     return true;
@@ -383,7 +383,7 @@ static bool insert(struct file_names *names, struct file_entry *entry, enum file
     }
     struct file_path *taken = path.size ? take_path(names, entry, at, path) : NULL;
     if ((path.size && !taken) || !make_room(names, entry)) {
-        untell(names, taken);
+        release_path(names, taken);
         return false;
     }
     memmove(
@@ -439,18 +439,18 @@ static struct file_path *name_of_two(const struct statement *before, const struc
 static struct file_path *name_between(const struct statement *before, const struct statement *after,
     uint64_t time, struct file_answer *answer)
 {
-    struct file_path *held = before && before->what != FILE_ENDS ? before->path : NULL;
-    struct file_path *told = after && after->what != FILE_BEGINS ? after->path : NULL;
+    struct file_path *earlier = before && before->what != FILE_ENDS ? before->path : NULL;
+    struct file_path *later = after && after->what != FILE_BEGINS ? after->path : NULL;
     if (before) {
         answer->from = before->time + (before->what == FILE_ENDS);
     }
     if (after) {
         answer->to = after->time - (after->what != FILE_ENDS);
     }
-    return held && told && !span_equal(path_text(held), path_text(told))
+    return earlier && later && !span_equal(path_text(earlier), path_text(later))
                ? name_of_two(before, after, time, answer)
-           : held ? held
-                  : told;
+           : earlier ? earlier
+                     : later;
 }
 
 void file_names_find(struct file_names *names, const struct file_key *key, uint64_t time,

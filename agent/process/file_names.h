@@ -29,7 +29,7 @@ struct file_path {
     atomic_uint users;
     uint32_t size;
     /* Guarded by the owner's lock: */
-    uint32_t told;           /* number of uses by the table */
+    uint32_t uses;           /* by the table */
     uint32_t shown_of;       /* generation of the volumes from which `shown` was made */
     struct file_path *shown; /* path with the drive letter; NULL: like the path */
     uint8_t text[];

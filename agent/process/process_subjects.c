@@ -160,14 +160,14 @@ static void take_field(
 static bool take_fields(const struct event_record *record, const struct layout *layout,
     uint8_t pointer_size, struct process_subject *ret_subject, size_t *ret_left)
 {
-    static const uint32_t nobody = UINT32_MAX;
+    static const uint32_t unset = UINT32_MAX;
     struct reader r = reader_make(record->payload);
-    *ret_subject = (struct process_subject){.process_id = nobody, .thread_id = nobody};
+    *ret_subject = (struct process_subject){.process_id = unset, .thread_id = unset};
     for (const char *letter = layout->fields; *letter; letter++) {
         take_field(&r, *letter, pointer_size, ret_subject);
     }
-    ret_subject->has_process = ret_subject->process_id != nobody;
-    ret_subject->has_thread = ret_subject->thread_id != nobody;
+    ret_subject->has_process = ret_subject->process_id != unset;
+    ret_subject->has_thread = ret_subject->thread_id != unset;
     *ret_left = reader_left(&r);
     return !r.failed;
 }

@@ -80,9 +80,9 @@ static bool copy(void *self, const struct life *life, struct life *copy)
 {
     struct process_table *table = self;
     const struct process_entry *entry = life->value;
-    struct process_entry *twin = copy->value;
-    twin->facts = entry->facts;
-    twin->facts->users++;
+    struct process_entry *copy_entry = copy->value;
+    copy_entry->facts = entry->facts;
+    copy_entry->facts->users++;
     table->bytes += copy->bytes;
     return true;
 }

@@ -9,7 +9,7 @@
  * Waits for the SCM's notification that a state has changed. It may be late or missing, so the
  * state is also polled.
  */
-enum { LOOK_MS = 2000, LEAST_PATIENCE_MS = 30000, PROCESS_PATIENCE_MS = 60000 };
+enum { LOOK_MS = 2000, LEAST_TIMEOUT_MS = 30000, PROCESS_TIMEOUT_MS = 60000 };
 
 enum { MAX_PATH_BYTES = 4096 };
 
@@ -216,16 +216,16 @@ static bool wait_while(
     uint32_t checkpoint = status->checkpoint;
     while (status->state == pending) {
         uint64_t waited_ms = (service_api_get()->now_ns() - since_ns) / 1000000;
-        uint32_t patience_ms = status->wait_hint_ms > LEAST_PATIENCE_MS ? status->wait_hint_ms
-                                                                        : LEAST_PATIENCE_MS;
-        if (waited_ms >= patience_ms) {
+        uint32_t timeout_ms = status->wait_hint_ms > LEAST_TIMEOUT_MS ? status->wait_hint_ms
+                                                                      : LEAST_TIMEOUT_MS;
+        if (waited_ms >= timeout_ms) {
             return error_set(err, ERR_IO,
                 "service %s: it makes no progress while it %s, for %llu s. see its log",
                 SERVICE_NAME, pending == SERVICE_STATE_START_PENDING ? "starts" : "stops",
                 (unsigned long long)(waited_ms / 1000));
         }
         uint32_t code = service_api_get()->await(
-            service, pending, smaller(patience_ms - waited_ms, LOOK_MS));
+            service, pending, smaller(timeout_ms - waited_ms, LOOK_MS));
         if (code != SERVICE_OK && code != SERVICE_E_WAIT_TIMEOUT) {
             return service_api_fail(err, code, "service %s: waiting for it", SERVICE_NAME);
         }
@@ -244,7 +244,7 @@ static bool wait_while(
  * open. */
 static bool wait_for_process(void *process, struct error *err)
 {
-    uint32_t code = service_api_get()->await_process(process, PROCESS_PATIENCE_MS);
+    uint32_t code = service_api_get()->await_process(process, PROCESS_TIMEOUT_MS);
     return code == SERVICE_OK ||
            service_api_fail(
                err, code, "service %s: it has stopped, but its process does not end", SERVICE_NAME);

@@ -76,10 +76,10 @@ static void report(struct service_host *host, uint32_t state, struct service_end
             .checkpoint = is_pending ? checkpoint : 0,
             .wait_hint_ms = is_pending ? WAIT_HINT_MS : 0};
     }
-    struct service_status said = *status;
+    struct service_status current = *status;
     plat_mutex_unlock(&host->mutex);
     if (!is_late) {
-        service_api_get()->report(&said);
+        service_api_get()->report(&current);
     }
     plat_mutex_unlock(&host->reporting);
 }

@@ -100,11 +100,11 @@ static void close_to(struct way *open, size_t count, struct buf *out)
 
 static void begin_item(struct way *open, bool *has_any, struct buf *out)
 {
-    bool *had = open->count ? &open->nodes[open->count - 1].has_any : has_any;
-    if (*had) {
+    bool *has_member = open->count ? &open->nodes[open->count - 1].has_any : has_any;
+    if (*has_member) {
         buf_add_byte(out, ',');
     }
-    *had = true;
+    *has_member = true;
 }
 
 static void open_node(struct way *open, const struct node *node, bool *has_any, struct buf *out)

@@ -213,10 +213,10 @@ static enum plat_socket_result fetch(struct status_tls *tls, struct plat_socket 
 static enum plat_socket_result go_on(
     struct status_tls *tls, struct plat_socket *socket, int returned, unsigned *fetches)
 {
-    int wish = SSL_get_error(tls->ssl, returned);
+    int wanted = SSL_get_error(tls->ssl, returned);
     ERR_clear_error();
     /* also an alert that tells the other side why the connection ends */
-    if (status_tls_flush(tls, socket) == PLAT_SOCKET_END || wish != SSL_ERROR_WANT_READ) {
+    if (status_tls_flush(tls, socket) == PLAT_SOCKET_END || wanted != SSL_ERROR_WANT_READ) {
         return PLAT_SOCKET_END;
     }
     /* Bytes that the socket does not accept wait; more input could add to them. */

@@ -29,12 +29,12 @@ enum {
 
 struct error *es_request_trouble(struct es_sender *self, size_t count, enum es_verdict of)
 {
-    static const int gravity[] = {
+    static const int severity[] = {
         [ES_BLOCKED] = 1, [ES_REFUSED] = 2, [ES_RETRY] = 3, [ES_RETRY_SLOWLY] = 4};
     struct trouble *t = &self->trouble;
-    bool graver = t->count == 0 || gravity[of] > gravity[t->of];
+    bool is_worse = t->count == 0 || severity[of] > severity[t->of];
     t->count += count;
-    if (!graver) {
+    if (!is_worse) {
         return NULL;
     }
     t->of = of;

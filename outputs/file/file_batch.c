@@ -86,12 +86,12 @@ static bool has_records(const struct file_batch *batch, size_t route)
 static struct file_entry *find_target(struct file_set *set, struct span path, struct error *err)
 {
     struct file_entry *entry = file_set_get(set, path, err);
-    struct file_entry *twin = entry && entry->state == FILE_UNKNOWN ? file_set_find_twin(set, entry)
+    struct file_entry *same = entry && entry->state == FILE_UNKNOWN ? file_set_find_same(set, entry)
                                                                     : NULL;
-    if (twin) {
+    if (same) {
         file_set_remove(set, entry);
     }
-    return twin ? twin : entry;
+    return same ? same : entry;
 }
 
 static void warn_of_overflow(const struct file_batch *batch, const struct file_rotator *rotator)

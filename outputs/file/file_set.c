@@ -235,7 +235,7 @@ static bool is_unfinished(const char *path)
     return good && read == 1 && last != '\n';
 }
 
-struct file_entry *file_set_find_twin(const struct file_set *set, const struct file_entry *entry)
+struct file_entry *file_set_find_same(const struct file_set *set, const struct file_entry *entry)
 {
     struct plat_file_id id;
     if (!plat_file_id_at(entry->path, &id)) {

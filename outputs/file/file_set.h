@@ -77,7 +77,7 @@ struct file_entry *file_set_find(const struct file_set *set, struct span path);
  * link, or on a file system that ignores case. NULL: none. Two entries of one file would truncate
  * each other's batches.
  */
-struct file_entry *file_set_find_twin(const struct file_set *set, const struct file_entry *entry);
+struct file_entry *file_set_find_same(const struct file_set *set, const struct file_entry *entry);
 
 /*
  * Make sure that the file is open, still at its path, and has the size `bytes`. A removed file is

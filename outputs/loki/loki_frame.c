@@ -124,7 +124,7 @@ static void cut_into_slices(struct loki_frame *frame)
 }
 
 bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece,
-    const enum loki_fate *fates, size_t *ret_actor)
+    const enum loki_state *states, size_t *ret_actor)
 {
     const struct delivery *delivery = piece->delivery;
     struct span texts[LOKI_PLACE_COUNT];
@@ -133,7 +133,7 @@ bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece,
         return false;
     }
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
-        if (!http_piece_holds(piece, i) || fates[i] != LOKI_OPEN) {
+        if (!http_piece_holds(piece, i) || states[i] != LOKI_OPEN) {
             continue;
         }
         uint32_t start = i ? delivery->record_ends[i - 1] : 0;

@@ -28,7 +28,7 @@ struct loki_entry {
 };
 
 /* State of a record at Loki. */
-enum loki_fate { LOKI_OPEN, LOKI_STORED, LOKI_REFUSED };
+enum loki_state { LOKI_OPEN, LOKI_STORED, LOKI_REFUSED };
 
 struct loki_stream {
     struct span labels; /* `"job":"etwship",…` */
@@ -61,7 +61,7 @@ void loki_frame_fini(struct loki_frame *frame);
  * False: a record is not a native event, ${ret_actor}; or out of memory, ${ret_actor} is
  * HTTP_PIECES_UNKNOWN. */
 bool loki_frame_sort(struct loki_frame *frame, const struct http_piece *piece,
-    const enum loki_fate *fates, size_t *ret_actor);
+    const enum loki_state *states, size_t *ret_actor);
 
 /* The end of the slice, or of the stream in its slice, that begins at entry ${first}. */
 size_t loki_frame_slice_end(const struct loki_frame *frame, size_t first);

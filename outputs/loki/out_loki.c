@@ -25,8 +25,8 @@ struct out_loki {
     struct loki_frame frame;
     struct http_pieces pieces;
     struct loki_reply reply;
-    enum loki_fate *fates; /* by record of the current delivery */
-    size_t fate_capacity;
+    enum loki_state *states; /* by record of the current delivery */
+    size_t state_capacity;
     bool repeated;        /* Loki may have some of these already */
     size_t maybe_arrived; /* records that Loki refused, and may have stored before */
     bool has_warned;
@@ -42,7 +42,7 @@ static void loki_destroy(void *self_)
         http_link_fini(&self->link);
         loki_frame_fini(&self->frame);
         http_pieces_fini(&self->pieces);
-        free(self->fates);
+        free(self->states);
         free(self);
     }
 }
@@ -161,13 +161,13 @@ static void refuse(struct out_loki *self, const struct loki_entry *entry, struct
     const struct output_rejection why = {
         .status = BAD_REQUEST, .type = span_text("loki"), .reason = reason};
     rejections_add(&self->pieces.notes, entry->record, &why);
-    self->fates[entry->record] = LOKI_REFUSED;
+    self->states[entry->record] = LOKI_REFUSED;
 }
 
 static void store(struct out_loki *self, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
-        self->fates[self->frame.entries[i].record] = LOKI_STORED;
+        self->states[self->frame.entries[i].record] = LOKI_STORED;
     }
 }
 
@@ -245,7 +245,7 @@ static struct http_piece_answer loki_post(
 {
     struct out_loki *self = self_;
     struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
-    if (!loki_frame_sort(&self->frame, piece, self->fates, &answer.record)) {
+    if (!loki_frame_sort(&self->frame, piece, self->states, &answer.record)) {
         bool known = answer.record != HTTP_PIECES_UNKNOWN;
         error_set(&report->error, known ? ERR_FORMAT : ERR_MEMORY, "%s",
             known ? "an event has no @timestamp" : "out of memory");
@@ -274,16 +274,16 @@ static struct http_piece_answer loki_post(
 static bool begin(struct out_loki *self, const struct delivery *delivery)
 {
     size_t count = delivery->record_count;
-    if (count > self->fate_capacity) {
-        enum loki_fate *fates = realloc(self->fates, count * sizeof(*fates));
-        if (!fates) {
+    if (count > self->state_capacity) {
+        enum loki_state *states = realloc(self->states, count * sizeof(*states));
+        if (!states) {
             return false;
         }
-        self->fates = fates;
-        self->fate_capacity = count;
+        self->states = states;
+        self->state_capacity = count;
     }
     for (size_t i = 0; i < count; i++) {
-        self->fates[i] = LOKI_OPEN;
+        self->states[i] = LOKI_OPEN;
     }
     self->repeated = delivery->repeated;
     self->maybe_arrived = 0;
@@ -291,12 +291,12 @@ static bool begin(struct out_loki *self, const struct delivery *delivery)
 }
 
 /* Results of single records override those of their requests. */
-static void settle_fates(struct out_loki *self, size_t count)
+static void settle_states(struct out_loki *self, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (self->fates[i] != LOKI_OPEN) {
-            self->pieces.statuses[i] = self->fates[i] == LOKI_REFUSED ? RECORD_REJECTED
-                                                                      : RECORD_DELIVERED;
+        if (self->states[i] != LOKI_OPEN) {
+            self->pieces.statuses[i] = self->states[i] == LOKI_REFUSED ? RECORD_REJECTED
+                                                                       : RECORD_DELIVERED;
         }
     }
 }
@@ -313,7 +313,7 @@ static enum output_verdict loki_send(
             &self->pieces, delivery, report, loki_post, self, self->stopping, self->host)) {
         return OUTPUT_RETRY;
     }
-    settle_fates(self, delivery->record_count);
+    settle_states(self, delivery->record_count);
     report->rejected_maybe_arrived = self->maybe_arrived;
     return http_pieces_verdict(&self->pieces, delivery, report);
 }

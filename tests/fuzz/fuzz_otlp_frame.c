@@ -26,11 +26,11 @@ static void frame_otlp(enum otlp_protocol protocol, const struct http_piece *pie
 
 static void frame_loki(enum loki_encoding encoding, const struct http_piece *piece)
 {
-    const enum loki_fate fates[MAX_RECORDS] = {LOKI_OPEN};
+    const enum loki_state states[MAX_RECORDS] = {LOKI_OPEN};
     struct loki_frame frame;
     size_t record;
     if (loki_frame_init(&frame, encoding, 0x1f, 2) &&
-        loki_frame_sort(&frame, piece, fates, &record)) {
+        loki_frame_sort(&frame, piece, states, &record)) {
         if (frame.entry_count != piece->count || !loki_frame_write(&frame, 0, frame.entry_count)) {
             abort();
         }

@@ -113,11 +113,11 @@ static size_t count_known(const struct app_provider *provider, const struct wpp_
 }
 
 /* The control with most of the named flags, and how many have as many. */
-static const struct wpp_control *choose(struct question *q, size_t *ret_rivals)
+static const struct wpp_control *choose(struct question *q, size_t *ret_equal)
 {
     const struct wpp_control *best = NULL;
     size_t best_known = 0;
-    *ret_rivals = 0;
+    *ret_equal = 0;
     for (const struct wpp_control *at = q->controls.first; at; at = at->next) {
         if (!is_named(q, at)) {
             continue;
@@ -127,7 +127,7 @@ static const struct wpp_control *choose(struct question *q, size_t *ret_rivals)
         if (best && known < best_known) {
             continue;
         }
-        *ret_rivals = best && known == best_known ? *ret_rivals + 1 : 1;
+        *ret_equal = best && known == best_known ? *ret_equal + 1 : 1;
         if (!best || known > best_known) {
             best = at;
             best_known = known;
@@ -175,15 +175,15 @@ static void complain_of_several(const struct question *q)
 /* The entry needs flags by name, or a GUID. */
 static void answer(struct question *q, size_t names)
 {
-    size_t rivals;
-    const struct wpp_control *best = choose(q, &rivals);
+    size_t equal;
+    const struct wpp_control *best = choose(q, &equal);
     if (!best) {
         if (names) {
             complain_of_none(q);
         }
     } else if (q->unknown) {
         complain_of_flag(q, q->unknown);
-    } else if (rivals == 1) {
+    } else if (equal == 1) {
         take(q, best);
     } else if (names) {
         complain_of_several(q);

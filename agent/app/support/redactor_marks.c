@@ -253,8 +253,8 @@ static void guess_value(struct span text, const char *name, size_t at, uint8_t *
         !find_value(text, at, is_header ? ENDS_AS_HEADER : ENDS_AS_WORD, &value)) {
         return;
     }
-    struct span said = span_of(text, &value);
-    bool is_prose = value.separator == ':' && !value.quoted && !is_header && is_word(said);
+    struct span text_of_value = span_of(text, &value);
+    bool is_prose = value.separator == ':' && !value.quoted && !is_header && is_word(text_of_value);
     if (!says_nothing(text, value.start) && !is_prose) {
         mark(marks, value.start, value.end);
     }

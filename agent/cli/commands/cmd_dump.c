@@ -349,7 +349,7 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
         return EXIT_FAILED;
     }
     struct picker picker = {.max_events = max_events};
-    unsigned damage_said = 0;
+    unsigned damage_count = 0;
     struct trace_run_settings run = {.input = input,
         .settings = settings,
         .cache = dump->cache,
@@ -362,7 +362,7 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
         .output = &dump->output,
         .show_progress = !plat_is_terminal(1) || cli_value(args, "output"),
         .damage = trace_options_damage,
-        .damage_self = &damage_said};
+        .damage_self = &damage_count};
     struct trace_result result;
     if (!trace_run_catch_signals(&err) || !trace_run(&run, &result, &err)) {
         cli_error("%s", err.text);

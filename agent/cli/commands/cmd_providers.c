@@ -305,14 +305,14 @@ static int count_in(const struct cli_args *args, struct config *config, struct s
         return exit_code;
     }
     struct event_observer observer = trace_census_observer(census);
-    unsigned damage_said = 0;
+    unsigned damage_count = 0;
     struct trace_run_settings run = {.input = input,
         .settings = settings,
         .cache = cache,
         .observer = observer,
         .show_progress = true,
         .damage = trace_options_damage,
-        .damage_self = &damage_said};
+        .damage_self = &damage_count};
     struct trace_result result;
     struct error err;
     if (!trace_run_catch_signals(&err) || !trace_run(&run, &result, &err)) {

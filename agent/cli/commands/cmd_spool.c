@@ -344,14 +344,14 @@ static bool print_bytes(struct call *call, const struct piece *piece)
 
 static bool export_batch(void *self, const struct catalogue_batch *row)
 {
-    static const struct batch_codec nobody = {.sessions = NULL};
+    static const struct batch_codec no_sessions = {.sessions = NULL};
     struct call *call = self;
     struct frame frame;
     struct error err;
     bool gone;
     struct batch *batch = NULL;
     if (read_batch(call, row, &frame, &gone, &err)) {
-        batch = batch_codec_read(&nobody, &call->room, frame.body, &err);
+        batch = batch_codec_read(&no_sessions, &call->room, frame.body, &err);
     }
     if (!batch) {
         if (!gone) {

@@ -196,12 +196,12 @@ bool trace_options_spare(const struct cli_args *args, size_t first)
 void trace_options_damage(
     void *self, const struct trace_info *trace, uint64_t offset, const char *what)
 {
-    unsigned *said = self;
-    if (*said < MAX_DAMAGE_LINES) {
+    unsigned *count = self;
+    if (*count < MAX_DAMAGE_LINES) {
         cli_warning("%.*s: damaged at byte %llu: %s", SPAN_ARG(trace->path),
             (unsigned long long)offset, what);
-    } else if (*said == MAX_DAMAGE_LINES) {
+    } else if (*count == MAX_DAMAGE_LINES) {
         cli_warning("further damage is counted, not listed");
     }
-    ++*said;
+    ++*count;
 }

@@ -30,7 +30,7 @@ enum {
 static const uint64_t second_ns = 1000000000;
 
 /* How long to wait for late events and for counted losses. */
-static const uint64_t patience_ns = UINT64_C(15000000000);
+static const uint64_t grace_ns = UINT64_C(15000000000);
 
 struct result {
     struct selftest_written written;
@@ -221,7 +221,7 @@ static int test(uint64_t rate, uint64_t duration_ns, bool json)
         .output = &selftest_check_ops,
         .pack = span_text(selftest_writer_pack),
         .tmf = span_text(selftest_writer_tmf),
-        .duration_ns = duration_ns + patience_ns};
+        .duration_ns = duration_ns + grace_ns};
     while ((providers[live.provider_count] = selftest_writer_provider(live.provider_count))) {
         live.provider_count++;
     }

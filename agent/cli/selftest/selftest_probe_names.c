@@ -22,7 +22,7 @@ static const uint8_t traits[] = "\x19\0" PROVIDER_NAME;
 static const uint8_t wanted_event[] = "\x0d\0\0Wanted\0A\0\x08";
 static const uint8_t other_event[] = "\x0c\0\0Other\0A\0\x0a";
 
-static const uint64_t patience_ns = UINT64_C(5000000000);
+static const uint64_t timeout_ns = UINT64_C(5000000000);
 
 struct reader {
     struct guid provider;
@@ -82,7 +82,7 @@ static void write_event(uint64_t provider, const uint8_t *event, size_t event_by
  * others. */
 static void wait_for_events(struct reader *reader)
 {
-    uint64_t deadline_ns = plat_monotonic_ns() + patience_ns;
+    uint64_t deadline_ns = plat_monotonic_ns() + timeout_ns;
     bool in_time = true;
     plat_mutex_lock(&reader->mutex);
     while (in_time && reader->wanted + reader->other == 0) {

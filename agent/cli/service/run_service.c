@@ -64,7 +64,7 @@ static enum service_message message_of(enum log_level level, enum log_cause caus
     return level == LOG_LEVEL_ERROR ? SERVICE_MESSAGE_ERROR : SERVICE_MESSAGE_WARNING;
 }
 
-static void hear_log(void *self, enum log_level level, enum log_cause cause, const char *text)
+static void on_log(void *self, enum log_level level, enum log_cause cause, const char *text)
 {
     struct running *running = self;
     if (level <= LOG_LEVEL_WARNING) {
@@ -73,7 +73,7 @@ static void hear_log(void *self, enum log_level level, enum log_cause cause, con
 }
 
 /* Messages of `run` on stderr: why it does not start. */
-static void hear_cli(void *self, bool is_warning, const char *text)
+static void on_printed(void *self, bool is_warning, const char *text)
 {
     service_host_tell(((struct running *)self)->host,
         is_warning ? SERVICE_MESSAGE_CONFIG_REMARK : SERVICE_MESSAGE_CONFIG, text);
@@ -110,11 +110,11 @@ static void tell_idle(struct running *running)
 
 static void on_reloaded(void *self, const char *text)
 {
-    char said[1024];
+    char line[1024];
     bool is_same = strcmp(text, AGENT_RELOAD_SAME) == 0;
-    snprintf(said, sizeof(said), "reload: %s", text);
+    snprintf(line, sizeof(line), "reload: %s", text);
     service_host_tell(((struct running *)self)->host,
-        is_same ? SERVICE_MESSAGE_RELOAD_SAME : SERVICE_MESSAGE_RELOADED, said);
+        is_same ? SERVICE_MESSAGE_RELOAD_SAME : SERVICE_MESSAGE_RELOADED, line);
 }
 
 /* The default log file of a service: in the folder of logs, if that exists. */
@@ -246,10 +246,10 @@ static int run_work(void *self, struct service_host *host)
     running->host = host;
     struct agent_keeper keeper = {.started = on_started,
         .reloaded = on_reloaded,
-        .hear = hear_log,
+        .hear = on_log,
         .log_path = find_log_path(path, sizeof(path)),
         .self = running};
-    cli_listen(hear_cli, running);
+    cli_listen(on_printed, running);
     int exit_code = run_and_wait(running, &keeper);
     cli_listen(NULL, NULL);
     return exit_code;

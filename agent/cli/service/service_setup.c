@@ -66,7 +66,7 @@ static const struct cli_option forget_options[] = {{.name = NULL}};
 
 enum {
     TEXT_BYTES = 32768,
-    MAX_SAID_BYTES = 30000,
+    MAX_PRINTED_BYTES = 30000,
     MAX_CONFIG_BYTES = 4 * 1024 * 1024 /* what a configuration may have */
 };
 
@@ -455,26 +455,26 @@ static int forget(const struct step *step, const struct cli_args *args)
     return EXIT_DONE;
 }
 
-/* ---- what is said ---------------------------------------------------------------------------- */
+/* ---- what is printed ------------------------------------------------------------------------- */
 
 /* Commands of an installer have no visible terminal. */
-static void hear(void *self, bool is_warning, const char *text)
+static void keep_line(void *self, bool is_warning, const char *text)
 {
-    struct buf *said = self;
+    struct buf *printed = self;
     (void)is_warning;
-    buf_add_text(said, text);
-    buf_add_byte(said, '\n');
+    buf_add_text(printed, text);
+    buf_add_byte(printed, '\n');
 }
 
-static void write_event(int exit_code, struct buf *said)
+static void write_event(int exit_code, struct buf *printed)
 {
     const struct service_api *api = service_api_get();
     void *log;
-    if (said->size && api->open_log(SERVICE_NAME, &log) == SERVICE_OK) {
-        said->data[said->size - 1] = 0;
+    if (printed->size && api->open_log(SERVICE_NAME, &log) == SERVICE_OK) {
+        printed->data[printed->size - 1] = 0;
         api->write_log(log,
             exit_code == EXIT_DONE ? SERVICE_MESSAGE_SETUP : SERVICE_MESSAGE_SETUP_FAILED,
-            (const char *)said->data);
+            (const char *)printed->data);
         api->close_log(log);
     }
 }
@@ -520,19 +520,19 @@ static int run(const struct verb *verb, const struct cli_args *args, int (*start
         .config = plat_default_config_path(),
         .program = service_api_get()->program(),
         .start = start};
-    struct buf said;
+    struct buf printed;
     int exit_code = EXIT_FAILED;
-    buf_init(&said, MAX_SAID_BYTES);
-    cli_listen(hear, &said);
+    buf_init(&printed, MAX_PRINTED_BYTES);
+    cli_listen(keep_line, &printed);
     if (step.folder && step.program) {
         exit_code = verb->run(&step, args);
     } else {
         cli_error("the folders of this system are unknown");
     }
     cli_listen(NULL, NULL);
-    write_event(exit_code, &said);
+    write_event(exit_code, &printed);
     free(step.program);
-    buf_fini(&said);
+    buf_fini(&printed);
     return exit_code;
 }
 

@@ -181,18 +181,18 @@ static void add_padding(struct buf *out, size_t count)
 static void add_row(const struct etw_session_state *session, const size_t *widths, struct buf *out)
 {
     char text[CELL_BYTES];
-    size_t owed = 0; /* spaces are written only before something */
+    size_t spaces = 0; /* spaces are written only before something */
     for (size_t i = 0; i < COLUMNS; i++) {
         cell_text(session, i, text);
         size_t width = width_of(text);
         size_t padding = widths[i] - width;
         if (width) {
-            add_padding(out, owed + (columns[i].is_number ? padding : 0));
+            add_padding(out, spaces + (columns[i].is_number ? padding : 0));
             add_plain(out, text);
-            owed = 0;
+            spaces = 0;
         }
-        owed += width == 0 ? widths[i] : columns[i].is_number ? 0 : padding;
-        owed += 2;
+        spaces += width == 0 ? widths[i] : columns[i].is_number ? 0 : padding;
+        spaces += 2;
     }
     buf_add_byte(out, '\n');
 }

@@ -46,12 +46,12 @@ static void reset(struct event_editor *editor)
 void event_editor_begin(
     struct event_editor *editor, const struct event *event, const struct event_agent *agent)
 {
-    static const struct event_agent nobody;
+    static const struct event_agent no_agent;
     reset(editor);
     editor->failed = false;
     editor->source = event;
     editor->event = *event;
-    editor->agent = agent ? *agent : nobody;
+    editor->agent = agent ? *agent : no_agent;
     editor->edits.agent = &editor->agent;
     editor->edits.agent_before = agent;
     editor->edits.trace = event->record->trace;

@@ -122,16 +122,16 @@ static void set_id(struct input *in, struct input_path *path, const uint8_t id[1
     }
 }
 
-enum kin { KIN_COPY, KIN_APART };
+enum relation { IS_COPY, IS_APART };
 
 /* Derive an identity for a trace that shares its own with another path. The kind of relation is
  * included, because the other path may be gone in the next run. */
-static void derive_id(const struct input_path *path, enum kin kin, uint8_t ret_id[16])
+static void derive_id(const struct input_path *path, enum relation relation, uint8_t ret_id[16])
 {
     XXH128_canonical_t id;
     XXH128_hash_t trace = XXH3_128bits(path->trace, sizeof(path->trace));
     XXH128_hash_t both = XXH3_128bits_withSeed(
-        path->path, strlen(path->path), (trace.low64 ^ trace.high64) + kin);
+        path->path, strlen(path->path), (trace.low64 ^ trace.high64) + relation);
     XXH128_canonicalFromHash(&id, both);
     memcpy(ret_id, id.digest, sizeof(id.digest));
 }
@@ -176,8 +176,8 @@ static void claim_id(struct input *in, struct input_path *path, const struct inp
 {
     uint8_t copy[16];
     uint8_t apart[16];
-    derive_id(path, KIN_COPY, copy);
-    derive_id(path, KIN_APART, apart);
+    derive_id(path, IS_COPY, copy);
+    derive_id(path, IS_APART, apart);
     bool was_apart = was_known(in, apart);
     bool is_copy = !was_apart && (was_known(in, copy) || (known && is_copy_of(known, path)));
     set_id(in, path, is_copy ? copy : was_apart || known ? apart : path->trace);

@@ -22,7 +22,7 @@ struct etw_targets {
     size_t count;
     bool has_run;    /* the program was launched and resumed */
     bool is_flagged; /* TracingFlags of the image must be restored by us */
-    bool had_any;
+    bool found_any;
     bool end_told;
     uint64_t look_ns;
     uint64_t next_look_ns;
@@ -74,7 +74,7 @@ static bool read_takeover(const struct etw_targets *t, struct launched *ret_laun
 static void be_over(struct etw_targets *t)
 {
     t->has_run = true;
-    t->had_any = true;
+    t->found_any = true;
     t->end_told = true;
 }
 
@@ -275,7 +275,7 @@ static bool find_running(struct etw_targets *t, struct error *err)
 {
     const struct etw_plan_heap *heap = &t->plan->heap;
     struct error why = {0};
-    bool is_first = !t->had_any;
+    bool is_first = !t->found_any;
     for (size_t i = 0; i < heap->pid_count && (is_first || heap->names->count == 0); i++) {
         size_t before = t->count;
         add_process(t, heap->pids[i], &why);
@@ -322,7 +322,7 @@ bool etw_targets_get(
     drop_ended(t);
     bool is_enough = t->count > 0 && (heap->launch || heap->names->count == 0);
     bool good = is_enough || (heap->launch ? launch(t, err) : find_running(t, err));
-    t->had_any = t->had_any || good;
+    t->found_any = t->found_any || good;
     t->end_told = t->end_told && !good;
     for (size_t i = 0; good && i < t->count; i++) {
         ret_pids[i] = plat_child_pid(t->children[i]);
@@ -421,7 +421,7 @@ static void tell_end(struct etw_targets *t)
 enum etw_targets_end etw_targets_ended(struct etw_targets *t)
 {
     const struct etw_plan_heap *heap = &t->plan->heap;
-    if (!t->had_any || etw_targets_are_fresh(t)) {
+    if (!t->found_any || etw_targets_are_fresh(t)) {
         return ETW_TARGETS_RUN;
     }
     for (size_t i = 0; i < t->count; i++) {

@@ -134,7 +134,7 @@ static void tell_files(const struct change *change, bool ok)
 {
     const char *files = change->letters->settings.files;
     struct letter_files_change gone = {.next = change->next};
-    uint64_t vain[PUT_AT_ONCE];
+    uint64_t useless[PUT_AT_ONCE];
     if (!files) {
         return;
     }
@@ -143,9 +143,9 @@ static void tell_files(const struct change *change, bool ok)
         gone.gone_count = change->removed ? change->count : 0;
     } else if (!ok && change->is_in_files && !change->is_committed) {
         for (size_t i = 0; i < PUT_AT_ONCE && i < change->count; i++) {
-            vain[gone.gone_count++] = change->next + i;
+            useless[gone.gone_count++] = change->next + i;
         }
-        gone.gone = vain;
+        gone.gone = useless;
     }
     if (gone.gone_count) {
         letter_files_append(files, &gone, NULL);

@@ -22,7 +22,7 @@ enum { NS_PER_MS = 1000 * 1000 };
 /* ---- what the output asks of its host -------------------------------------------------------- */
 
 /* Until when may the lane wait for its destination? */
-static uint64_t patience_ns(const struct outlet_lane *lane)
+static uint64_t wait_end_ns(const struct outlet_lane *lane)
 {
     const struct outlet *outlet = lane->outlet;
     if (atomic_load(&outlet->state) != OUTLET_CANCELS) {
@@ -34,7 +34,7 @@ static uint64_t patience_ns(const struct outlet_lane *lane)
 
 bool outlet_lane_is_cancelled(const void *self)
 {
-    uint64_t until = patience_ns(self);
+    uint64_t until = wait_end_ns(self);
     return until != UINT64_MAX && plat_monotonic_ns() >= until;
 }
 
@@ -57,19 +57,18 @@ static bool retries_now(const struct outlet *outlet)
     return atomic_load(&outlet->state) >= OUTLET_RETRIES_NOW;
 }
 
-/* ${patient}: to the end, also when the agent stops. */
-static bool pause_until(struct outlet_lane *lane, uint64_t end, bool patient)
+/* ${ignores_stop}: to the end, also when the agent stops. */
+static bool pause_until(struct outlet_lane *lane, uint64_t end, bool ignores_stop)
 {
     struct outlet *outlet = lane->outlet;
     bool in_time = true;
     plat_mutex_lock(&outlet->mutex);
     while (in_time && !outlet_lane_is_cancelled(lane) && !hands_over(lane) &&
-           (patient || lane->retried_now == retries_now(outlet))) {
-        uint64_t patience = patience_ns(lane);
-        in_time = plat_cond_wait_until(
-            &outlet->changed, &outlet->mutex, end < patience ? end : patience);
+           (ignores_stop || lane->retried_now == retries_now(outlet))) {
+        uint64_t limit = wait_end_ns(lane);
+        in_time = plat_cond_wait_until(&outlet->changed, &outlet->mutex, end < limit ? end : limit);
     }
-    lane->retried_now = patient ? lane->retried_now : retries_now(outlet);
+    lane->retried_now = ignores_stop ? lane->retried_now : retries_now(outlet);
     plat_mutex_unlock(&outlet->mutex);
     return !outlet_lane_is_cancelled(lane) && !hands_over(lane);
 }

@@ -27,8 +27,8 @@ struct tap {
     uint8_t gap_after[CACHE_LINE_BYTES];
     atomic_bool over;
     atomic_uint_fast64_t omitted;
-    uint64_t owed_ns; /* of the tap's owner: a fraction of a token */
-    uint64_t owed_looks_ns;
+    uint64_t rest_ns; /* of the tap's owner: a fraction of a token */
+    uint64_t rest_looks_ns;
     struct filter_scratch **scratches;
 
     struct plat_mutex mutex;
@@ -167,11 +167,11 @@ void tap_close(struct tap *tap)
 
 /* Unused tokens are lost: the tap shows so many events a second, not more after a quiet time. */
 static void refill(
-    atomic_int_fast64_t *tokens, uint64_t *owed_ns, unsigned rate, uint64_t passed_ns)
+    atomic_int_fast64_t *tokens, uint64_t *rest_ns, unsigned rate, uint64_t passed_ns)
 {
     uint64_t passed = passed_ns < second_ns ? passed_ns : second_ns;
-    uint64_t due = *owed_ns + passed * rate;
-    *owed_ns = due % second_ns;
+    uint64_t due = *rest_ns + passed * rate;
+    *rest_ns = due % second_ns;
     if (due >= second_ns) {
         atomic_store(tokens, (int_fast64_t)(due / second_ns));
     }
@@ -185,8 +185,8 @@ bool tap_take(struct tap *tap, uint64_t passed_ns, struct buf *out)
     buf_reset(&tap->room);
     atomic_store(&tap->full, false);
     plat_mutex_unlock(&tap->mutex);
-    refill(&tap->tokens, &tap->owed_ns, tap->settings.rate, passed_ns);
-    refill(&tap->looks, &tap->owed_looks_ns, TAP_LOOKS, passed_ns);
+    refill(&tap->tokens, &tap->rest_ns, tap->settings.rate, passed_ns);
+    refill(&tap->looks, &tap->rest_looks_ns, TAP_LOOKS, passed_ns);
     return !over;
 }
 

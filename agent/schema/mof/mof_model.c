@@ -40,7 +40,7 @@ void mof_model_warn(struct mof_model *model, struct mof_file *file, uint32_t lin
     const char *format, ...)
 {
     if (file->told == (file->is_mof ? MOF_MAX_WARNINGS : 1)) {
-        file->untold++;
+        file->suppressed++;
         return;
     }
     file->told++;
@@ -62,9 +62,9 @@ void mof_model_warn(struct mof_model *model, struct mof_file *file, uint32_t lin
 void mof_model_end_warnings(struct mof_model *model)
 {
     for (const struct mof_file *file = model->files; file; file = file->next) {
-        if (file->is_mof && file->untold) {
+        if (file->is_mof && file->suppressed) {
             char text[1200];
-            snprintf(text, sizeof(text), "%s: %zu further warnings", file->name, file->untold);
+            snprintf(text, sizeof(text), "%s: %zu further warnings", file->name, file->suppressed);
             say(model, text);
         }
     }

@@ -65,8 +65,8 @@ struct mof_file {
     const char *name; /* its path */
     /* contains a class or directive; otherwise one warning covers the whole file */
     bool is_mof;
-    size_t told;   /* number of warnings given */
-    size_t untold; /* number of warnings suppressed */
+    size_t told;       /* number of warnings given */
+    size_t suppressed; /* number of warnings suppressed */
     /* Where parents of its classes are searched, the nearest first; set by mof_model_add_file: the
      * file, files with its name and any ending, its folder, the parent folder (translations may be
      * in a folder below), NULL: all files. */

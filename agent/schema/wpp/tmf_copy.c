@@ -40,14 +40,14 @@ static void put_argument(uint8_t **at, const struct tmf_argument *argument, stru
 const struct tmf_message *tmf_message_copy(
     const struct tmf_message *message, const struct tmf_message *last, struct arena *arena)
 {
-    struct tmf_message said = *message;
+    struct tmf_message kept = *message;
     struct tmf_message before = last ? *last : (struct tmf_message){0};
     struct span *texts[TEXTS];
     struct span *others[TEXTS];
     bool shared[TEXTS];
     size_t count = message->argument_count;
     size_t size = sizeof(struct copy) + count * sizeof(struct tmf_argument);
-    list_texts(&said, texts);
+    list_texts(&kept, texts);
     list_texts(&before, others);
     for (size_t i = 0; i < TEXTS; i++) {
         shared[i] = span_equal(*texts[i], *others[i]);
@@ -68,7 +68,7 @@ const struct tmf_message *tmf_message_copy(
     for (size_t i = 0; i < count; i++) {
         put_argument(&at, &message->arguments[i], &copy->arguments[i]);
     }
-    copy->message = said;
+    copy->message = kept;
     copy->message.arguments = copy->arguments;
     return &copy->message;
 }

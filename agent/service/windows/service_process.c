@@ -46,14 +46,14 @@ static uint32_t dispatch(const struct service_entry *entry)
 
 static uint32_t report(const struct service_status *status)
 {
-    SERVICE_STATUS said = {.dwServiceType = SERVICE_WIN32_OWN_PROCESS,
+    SERVICE_STATUS windows_status = {.dwServiceType = SERVICE_WIN32_OWN_PROCESS,
         .dwCurrentState = status->state,
         .dwControlsAccepted = status->accepts,
         .dwWin32ExitCode = status->exit_code,
         .dwServiceSpecificExitCode = status->specific_code,
         .dwCheckPoint = status->checkpoint,
         .dwWaitHint = status->wait_hint_ms};
-    return SetServiceStatus(process.handle, &said) ? ERROR_SUCCESS : GetLastError();
+    return SetServiceStatus(process.handle, &windows_status) ? ERROR_SUCCESS : GetLastError();
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
