@@ -8,10 +8,10 @@
 #include "outputs/azure_logs/azure_frame.h"
 #include "outputs/azure_logs/azure_settings.h"
 #include "outputs/azure_logs/azure_token.h"
-#include "outputs/compress.h"
+#include "outputs/http/http_link.h"
 #include "outputs/http/http_status.h"
 
-enum { KEPT_MAX_BYTES = 1024 * 1024, BODY_MAX_BYTES = 512 * 1024 * 1024, PATH_BYTES = 1024 };
+enum { BODY_MAX_BYTES = 512 * 1024 * 1024 };
 
 static const char no_role[] = "the identity lacks the role Monitoring Metrics Publisher on the "
                               "data collection rule. assign it; that "
@@ -21,20 +21,12 @@ static const char no_rule[] = "there is no such data collection rule or stream a
                               "id) and stream";
 
 struct out_azure {
-    struct arena kept;
-    const char *url;
+    struct http_link link;
     const char *dcr;
     const char *stream;
-    struct http_client *client;
     struct azure_token token;
-    struct compress *compress; /* NULL: none */
     struct buf framed;
-    struct buf packed;
     struct http_pieces pieces;
-    struct http_response response;
-    uint64_t unsure;
-    bool (*stopping)(void *host);
-    void *host;
 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -45,15 +37,21 @@ static const char *keep(struct out_azure *self, const char *text, bool *good)
     if (!text) {
         return NULL;
     }
-    *good = *good && arena_copy(&self->kept, span_text(text), &copy);
+    *good = *good && arena_copy(&self->link.kept, span_text(text), &copy);
     return *good ? (const char *)copy.data : NULL;
 }
 
 static bool set_up(struct out_azure *self, const struct azure_settings *s,
     const struct output_env *env, struct error *err)
 {
+    const struct http_link_setup link = {
+        .url = span_text(s->endpoint), .options = &s->http, .content_type = "application/json"};
+    const struct http_client_setup client = {
+        .options = &s->http, .stopping = env->stopping, .note = env->note, .host = env->host};
     bool good = true;
-    self->url = keep(self, s->endpoint, &good);
+    if (!http_link_init(&self->link, &link, env, err)) {
+        return false;
+    }
     self->dcr = keep(self, s->dcr, &good);
     self->stream = keep(self, s->stream, &good);
     self->token.auth = (struct azure_auth){.method = s->auth.method,
@@ -66,29 +64,20 @@ static bool set_up(struct out_azure *self, const struct azure_settings *s,
         .authority = keep(self, s->auth.authority, &good),
         .identity_endpoint = keep(self, s->auth.identity_endpoint, &good),
         .resource = keep(self, s->auth.resource, &good)};
-    const struct http_client_setup setup = {
-        .options = &s->http, .stopping = env->stopping, .note = env->note, .host = env->host};
-    self->client = http_client_create(&setup, err);
-    self->token.client = self->client;
-    if (!good) {
-        return error_set(err, ERR_MEMORY, "out of memory");
-    }
-    return self->client && azure_token_init(&self->token, &s->http, &setup, err) &&
-           compress_open((enum http_compression)s->http.compression, &self->compress, err);
+    self->token.client = self->link.client;
+    self->link.own.name = "Authorization";
+    return good ? azure_token_init(&self->token, &s->http, &client, err)
+                : error_set(err, ERR_MEMORY, "out of memory");
 }
 
 static void azure_destroy(void *self_)
 {
     struct out_azure *self = self_;
     if (self) {
-        http_client_destroy(self->client);
+        http_link_fini(&self->link);
         azure_token_fini(&self->token);
-        compress_destroy(self->compress);
         http_pieces_fini(&self->pieces);
-        http_response_fini(&self->response);
         buf_fini(&self->framed);
-        buf_fini(&self->packed);
-        arena_fini(&self->kept);
         free(self);
     }
 }
@@ -100,15 +89,10 @@ static void *azure_create(const void *settings, const struct output_env *env, st
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    arena_init(&self->kept, KEPT_MAX_BYTES);
     buf_init(&self->framed, BODY_MAX_BYTES);
-    buf_init(&self->packed, BODY_MAX_BYTES);
-    http_response_init(&self->response);
-    http_pieces_init(&self->pieces);
+    http_pieces_init(&self->pieces, env);
     self->pieces.one_route = true;
     self->pieces.most_bytes = AZURE_FRAME_MAX_BYTES;
-    self->stopping = env->stopping;
-    self->host = env->host;
     if (!set_up(self, settings, env, err)) {
         azure_destroy(self);
         return NULL;
@@ -140,16 +124,8 @@ static bool write_path(
 
 static bool post_body(struct out_azure *self, const char *path, struct span body, struct error *err)
 {
-    const struct http_header headers[] = {{"Authorization", self->token.bearer},
-        {"Content-Type", "application/json"}, {"Content-Encoding", "gzip"}};
-    const struct http_request request = {.method = "POST",
-        .url = self->url,
-        .path = path,
-        .headers = headers,
-        .header_count = self->compress ? 3 : 2,
-        .parts = &body,
-        .part_count = 1};
-    return http_response_fetch(&self->response, self->client, &request, err);
+    self->link.own.value = self->token.bearer;
+    return http_link_post(&self->link, path, body, err);
 }
 
 /* The verdict on a reply. ${ret_words}: what the user must change in the set-up. */
@@ -170,22 +146,22 @@ static struct http_piece_answer judge(struct out_azure *self, bool replied,
     const struct http_piece *piece, struct output_report *report)
 {
     struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
-    const struct http_reply *reply = &self->response.reply;
+    const struct http_response *response = &self->link.response;
+    const struct http_reply *reply = &response->reply;
     const char *words;
     bool lost = reply->sent && (!replied || reply->status >= 500) && reply->status != 503;
-    self->unsure += lost ? piece->records : 0;
+    self->pieces.unsure += lost ? piece->records : 0;
     if (!replied) {
-        answer.verdict = http_failure_lasts(reply->failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
+        answer.verdict = http_pieces_of_failure(reply->failure);
         return answer;
     }
-    answer.verdict = verdict_of(&self->response, &words);
+    answer.verdict = verdict_of(response, &words);
     if (answer.verdict != HTTP_PIECE_TAKEN) {
-        http_response_error(&self->response, self->url, words, &report->error);
-        report->wait_ms = reply->retry_after_ms < UINT32_MAX ? (uint32_t)reply->retry_after_ms
-                                                             : UINT32_MAX;
+        http_response_error(response, self->link.url, words, &report->error);
+        report->wait_ms = reply->retry_after_ms;
         answer.why = (struct output_rejection){.status = reply->status,
             .type = span_text("azure_logs"),
-            .reason = span_text(self->response.shown[0] ? self->response.shown : words)};
+            .reason = span_text(response->shown[0] ? response->shown : words)};
     }
     return answer;
 }
@@ -193,18 +169,18 @@ static struct http_piece_answer judge(struct out_azure *self, bool replied,
 static struct http_piece_answer post_with_token(struct out_azure *self, const char *path,
     struct span body, const struct http_piece *piece, struct output_report *report)
 {
+    struct http_response *response = &self->link.response;
     for (int tries = 0;; tries++) {
-        enum azure_token_result got = azure_token_get(
-            &self->token, &self->response, &report->error);
+        enum azure_token_result got = azure_token_get(&self->token, response, &report->error);
         if (got != AZURE_TOKEN) {
-            report->wait_ms = (uint32_t)(self->response.reply.retry_after_ms % UINT32_MAX);
+            report->wait_ms = response->reply.retry_after_ms;
             return (struct http_piece_answer){
                 .verdict = got == AZURE_TOKEN_MEND ? HTTP_PIECE_MEND : HTTP_PIECE_LATER,
                 .record = HTTP_PIECES_UNKNOWN};
         }
         bool replied = post_body(self, path, body, &report->error);
         /* The token may have expired early: try once more with a new one. */
-        bool stale = replied && self->response.reply.status == 401;
+        bool stale = replied && response->reply.status == 401;
         if (stale) {
             azure_token_drop(&self->token);
         }
@@ -222,16 +198,14 @@ static struct http_piece_answer azure_post(
     struct buf path;
     buf_init(&path, 64 * 1024);
     bool good = azure_frame_write(piece, &self->framed) && write_path(self, piece, &path);
-    struct span body = buf_span(&self->framed);
     if (!good) {
         error_set(&report->error, ERR_MEMORY, "out of memory for a request");
         answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
-    } else if (body.size > AZURE_FRAME_MAX_BYTES && piece->records > 1) {
+    } else if (self->framed.size > AZURE_FRAME_MAX_BYTES && piece->records > 1) {
         answer.verdict = HTTP_PIECE_TOO_BIG;
-    } else if (!self->compress ||
-               compress_whole(self->compress, body, &self->packed, &report->error)) {
-        body = self->compress ? buf_span(&self->packed) : body;
-        answer = post_with_token(self, (const char *)path.data, body, piece, report);
+    } else {
+        answer = post_with_token(
+            self, (const char *)path.data, buf_span(&self->framed), piece, report);
     }
     buf_fini(&path);
     return answer;
@@ -241,13 +215,9 @@ static enum output_verdict azure_send(
     void *self_, const struct delivery *delivery, struct output_report *report)
 {
     struct out_azure *self = self_;
-    self->unsure = 0;
-    if (!http_pieces_send(
-            &self->pieces, delivery, report, azure_post, self, self->stopping, self->host)) {
-        return OUTPUT_RETRY;
-    }
-    report->maybe_duplicates = self->unsure;
-    return http_pieces_verdict(&self->pieces, delivery, report);
+    return http_pieces_send(&self->pieces, delivery, report, azure_post, self)
+               ? http_pieces_verdict(&self->pieces, delivery, report)
+               : OUTPUT_RETRY;
 }
 
 static bool wants_ids(const void *settings)
@@ -272,14 +242,14 @@ static bool try_rule(struct out_azure *self, const struct output_talk *talk)
                    post_body(self, (const char *)path.data, span_make(NULL, 0), &err);
     buf_fini(&path);
     if (!replied) {
-        http_response_layer(&self->response, &err, text, sizeof(text));
+        http_response_layer(&self->link.response, &err, text, sizeof(text));
         talk->say(talk->host, OUTPUT_FOUND_FAULT, text);
         return false;
     }
-    int status = self->response.reply.status;
-    enum http_piece_verdict verdict = verdict_of(&self->response, &words);
+    int status = self->link.response.reply.status;
+    enum http_piece_verdict verdict = verdict_of(&self->link.response, &words);
     if (status == 401 || status == 403 || status == 404 || verdict == HTTP_PIECE_LATER) {
-        http_response_error(&self->response, self->url, words, &err);
+        http_response_error(&self->link.response, self->link.url, words, &err);
         talk->say(talk->host, OUTPUT_FOUND_FAULT, err.text);
         return false;
     }
@@ -291,13 +261,13 @@ static bool try_rule(struct out_azure *self, const struct output_talk *talk)
 static bool azure_examine(const void *settings, const struct output_talk *talk)
 {
     const struct output_env env = {.name = talk->name};
+    struct azure_settings plain = *(const struct azure_settings *)settings;
     struct error err = {0};
-    struct out_azure *self = azure_create(settings, &env, &err);
-    bool good = self && azure_token_get(&self->token, &self->response, &err) == AZURE_TOKEN;
+    plain.http.compression = HTTP_PLAIN; /* an empty body needs no compression */
+    struct out_azure *self = azure_create(&plain, &env, &err);
+    bool good = self && azure_token_get(&self->token, &self->link.response, &err) == AZURE_TOKEN;
     if (good) {
         talk->say(talk->host, OUTPUT_FOUND_GOOD, "a token was issued");
-        compress_destroy(self->compress);
-        self->compress = NULL; /* nothing is compressed here */
         if (!azure_settings_route(settings)) {
             good = try_rule(self, talk);
         }

@@ -452,7 +452,7 @@ static void look_back(struct http_client *self, struct http_reply *reply)
                   self->transfer.part == self->transfer.request->part_count;
     if (wait_s > 0) {
         /* Limit to the maximum of libcurl 8.12+, so that every version gives the same result. */
-        reply->retry_after_ms = wait_s < HTTP_RETRY_AFTER_MAX_S ? (uint64_t)wait_s * 1000
+        reply->retry_after_ms = wait_s < HTTP_RETRY_AFTER_MAX_S ? (uint32_t)wait_s * 1000
                                                                 : HTTP_RETRY_AFTER_MAX_S * 1000;
     }
 }

@@ -77,7 +77,7 @@ struct http_reply {
     enum http_failure failure;
     int status;              /* 200 and more; 0: none came */
     bool sent;               /* the whole request was sent, so the server may have executed it */
-    uint64_t retry_after_ms; /* Retry-After, in seconds or as a date, cut at HTTP_RETRY_AFTER_MAX_S;
+    uint32_t retry_after_ms; /* Retry-After, in seconds or as a date, cut at HTTP_RETRY_AFTER_MAX_S;
                                 0: none, or now */
 };
 

@@ -1,6 +1,6 @@
 #include "outputs/http/http_link.h"
 
-enum { PACKED_MAX_BYTES = 512 * 1024 * 1024, KEPT_MAX_BYTES = 64 * 1024 };
+enum { PACKED_MAX_BYTES = 512 * 1024 * 1024, KEPT_MAX_BYTES = 1024 * 1024 };
 
 bool http_link_init(struct http_link *link, const struct http_link_setup *setup,
     const struct output_env *env, struct error *err)
@@ -13,6 +13,7 @@ bool http_link_init(struct http_link *link, const struct http_link_setup *setup,
     http_headers_init(&link->headers);
     http_response_init(&link->response);
     link->client = http_client_create(&(struct http_client_setup){.options = setup->options,
+                                          .scheme = setup->scheme,
                                           .stopping = env->stopping,
                                           .note = env->note,
                                           .host = env->host},
@@ -41,8 +42,10 @@ void http_link_fini(struct http_link *link)
     arena_fini(&link->kept);
 }
 
-bool http_link_post(struct http_link *link, const char *path, struct span body, struct error *err)
+bool http_link_send(struct http_link *link, const char *method, const char *path, struct span body,
+    struct error *err)
 {
+    struct http_header headers[HTTP_HEADERS_MAX + HTTP_HEADERS_OWN_MAX + 1];
     link->response.reply = (struct http_reply){.status = 0};
     if (link->compress) {
         if (!compress_whole(link->compress, body, &link->packed, err)) {
@@ -50,12 +53,19 @@ bool http_link_post(struct http_link *link, const char *path, struct span body, 
         }
         body = buf_span(&link->packed);
     }
-    const struct http_request request = {.method = "POST",
+    memcpy(headers, link->headers.list, sizeof(link->headers.list));
+    headers[link->headers.count] = link->own;
+    const struct http_request request = {.method = method,
         .url = link->url,
         .path = path,
-        .headers = link->headers.list,
-        .header_count = link->headers.count,
+        .headers = headers,
+        .header_count = link->headers.count + (link->own.value != NULL),
         .parts = &body,
         .part_count = 1};
     return http_response_fetch(&link->response, link->client, &request, err);
+}
+
+bool http_link_post(struct http_link *link, const char *path, struct span body, struct error *err)
+{
+    return http_link_send(link, "POST", path, body, err);
 }

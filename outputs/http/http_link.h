@@ -12,6 +12,7 @@ struct http_link {
     const char *url; /* without the path of requests */
     struct http_client *client;
     struct http_headers headers;
+    struct http_header own;    /* one more, set by the owner; no value: none */
     struct compress *compress; /* NULL: none */
     struct buf packed;
     struct http_response response; /* to the last request */
@@ -20,8 +21,9 @@ struct http_link {
 struct http_link_setup {
     struct span url;
     const struct http_options *options;
+    const char *scheme;               /* of http_client_setup */
     const struct config_map *headers; /* key `headers`; NULL: none */
-    const char *content_type;
+    const char *content_type;         /* NULL: `headers` has it */
 };
 
 /* ${setup} is not used later; of ${env}: stopping, note and their host. False with ${err} set; call
@@ -30,8 +32,10 @@ bool http_link_init(struct http_link *link, const struct http_link_setup *setup,
     const struct output_env *env, struct error *err);
 void http_link_fini(struct http_link *link); /* zeroed is fine */
 
-/* Send ${body} to ${path}, compressed as the options say. True: `response` has the reply.
- * False with ${err} set: no reply (see `response.reply`), or out of memory. */
+/* Send ${body} to ${path}, compressed as the options say. True: `response` has the reply. False with
+ * ${err} set: no reply (see `response.reply`), or out of memory. */
+bool http_link_send(struct http_link *link, const char *method, const char *path, struct span body,
+    struct error *err);
 bool http_link_post(struct http_link *link, const char *path, struct span body, struct error *err);
 
 #endif

@@ -19,9 +19,11 @@ struct walk {
     size_t taken;
 };
 
-void http_pieces_init(struct http_pieces *pieces)
+void http_pieces_init(struct http_pieces *pieces, const struct output_env *env)
 {
     rejections_init(&pieces->notes);
+    pieces->stopping = env->stopping;
+    pieces->host = env->host;
 }
 
 void http_pieces_fini(struct http_pieces *pieces)
@@ -45,6 +47,10 @@ static bool begin(struct http_pieces *pieces, size_t count)
     }
     rejections_reset(&pieces->notes);
     http_window_start(&pieces->window);
+    if (pieces->bad_in_a_row >= HTTP_PIECES_BAD_IN_A_ROW) {
+        pieces->window.records = 1; /* it probably refuses all of them again */
+    }
+    pieces->unsure = 0;
     return true;
 }
 
@@ -90,7 +96,8 @@ static struct http_piece fit(const struct walk *walk, size_t first)
         if (i == walk->alone && i > first) {
             break;
         }
-        if (http_piece_holds(&piece, i) && !add(&piece, i, pieces->window.records, most_bytes)) {
+        if (http_piece_holds(&piece, i) ? !add(&piece, i, pieces->window.records, most_bytes)
+                                        : pieces->in_a_row) {
             break;
         }
         if (i == walk->alone) {
@@ -112,32 +119,11 @@ static void take(struct walk *walk, const struct http_piece *piece)
     walk->pieces->set_up_faults = 0;
 }
 
-/* The set-up looks wrong: drop the rejections of this delivery. */
-static void report_set_up_fault(struct walk *walk)
-{
-    struct http_pieces *pieces = walk->pieces;
-    for (size_t i = 0; i < walk->delivery->record_count; i++) {
-        if (pieces->statuses[i] == RECORD_REJECTED) {
-            pieces->statuses[i] = RECORD_RETRY;
-        }
-    }
-    pieces->set_up_faults++;
-    walk->report->degraded = true;
-    struct error cause = walk->report->error;
-    error_set(&walk->report->error, ERR_IO, "%s: %.300s", one_by_one, cause.text);
-}
-
-/* False: the set-up looks wrong. */
-static bool reject(struct walk *walk, size_t record, const struct output_rejection *why)
+static void reject(struct walk *walk, size_t record, const struct output_rejection *why)
 {
     rejections_add(&walk->pieces->notes, record, why);
     walk->pieces->statuses[record] = RECORD_REJECTED;
     walk->pieces->bad_in_a_row++;
-    if (walk->pieces->bad_in_a_row < HTTP_PIECES_BAD_IN_A_ROW || walk->taken) {
-        return true;
-    }
-    report_set_up_fault(walk);
-    return false;
 }
 
 static void block(struct walk *walk, size_t record, const struct output_rejection *why)
@@ -149,6 +135,68 @@ static void block(struct walk *walk, size_t record, const struct output_rejectio
             walk->pieces->statuses[i] = RECORD_BLOCKED;
         }
     }
+}
+
+/* The set-up looks wrong: drop the rejections of this delivery. */
+static void take_back(struct walk *walk, enum http_piece_verdict verdict)
+{
+    struct http_pieces *pieces = walk->pieces;
+    for (size_t i = 0; i < walk->delivery->record_count; i++) {
+        if (pieces->statuses[i] == RECORD_REJECTED) {
+            pieces->statuses[i] = RECORD_RETRY;
+        }
+    }
+    if (verdict == HTTP_PIECE_LATER) {
+        return;
+    }
+    pieces->set_up_faults++;
+    walk->report->degraded = true;
+    if (verdict == HTTP_PIECE_REFUSED || verdict == HTTP_PIECE_TOO_BIG) {
+        struct error cause = walk->report->error;
+        error_set(&walk->report->error, ERR_IO, "%s: %.300s", one_by_one, cause.text);
+    }
+}
+
+/* Many records were refused, and now ${refused}. Send another record alone, at first the last one.
+ * False: it is refused, too, or there is none. */
+static bool ask_another(struct walk *walk, const struct http_piece *refused)
+{
+    const struct http_pieces *pieces = walk->pieces;
+    enum http_piece_verdict verdict = HTTP_PIECE_REFUSED;
+    size_t count = walk->delivery->record_count;
+    size_t open = count - walk->at;
+    for (size_t i = 0, asked = 0; i < open && asked < HTTP_PIECES_BAD_IN_A_ROW; i++) {
+        size_t record = count - 1 - (pieces->set_up_faults + i) % open;
+        if (pieces->statuses[record] != RECORD_RETRY ||
+            (refused->records == 1 && record == refused->first)) {
+            continue;
+        }
+        const struct http_piece piece = {.delivery = walk->delivery,
+            .statuses = pieces->statuses,
+            .first = record,
+            .count = 1,
+            .records = 1,
+            .bytes = bytes_of(walk->delivery, record)};
+        struct http_piece_answer answer = walk->post(walk->self, &piece, walk->report);
+        verdict = answer.verdict;
+        asked++;
+        if (verdict == HTTP_PIECE_TAKEN) {
+            take(walk, &piece);
+            return true;
+        }
+        if (verdict != HTTP_PIECE_BLOCKED || !walk->delivery->routes) {
+            break;
+        }
+        block(walk, record, &answer.why);
+    }
+    take_back(walk, verdict);
+    return false;
+}
+
+/* True if the set-up looks wrong. */
+static bool is_doubtful(const struct walk *walk)
+{
+    return walk->pieces->bad_in_a_row >= HTTP_PIECES_BAD_IN_A_ROW && !walk->taken;
 }
 
 /* Find the refused record of ${piece}; UNKNOWN: the server does not name it. If all records have
@@ -175,8 +223,13 @@ static bool search(
         block(walk, record, &answer->why);
         return true;
     }
+    if (is_doubtful(walk)) {
+        http_window_refused(&walk->pieces->window, piece->records);
+        return ask_another(walk, piece);
+    }
     if (piece->records == 1) {
-        return reject(walk, record, &answer->why);
+        reject(walk, record, &answer->why);
+        return true;
     }
     /* A server that names another record before the first one was sent alone may go on like this:
      * halving is faster. */
@@ -201,8 +254,14 @@ static bool follow(
         take(walk, piece);
         return true;
     case HTTP_PIECE_TOO_BIG:
-        return http_window_too_big(window, piece->records, piece->bytes) ||
-               reject(walk, piece->first, &answer->why);
+        if (http_window_too_big(window, piece->records, piece->bytes)) {
+            return true;
+        }
+        if (is_doubtful(walk)) {
+            return ask_another(walk, piece);
+        }
+        reject(walk, piece->first, &answer->why);
+        return true;
     case HTTP_PIECE_REFUSED:
         return search(walk, piece, answer);
     case HTTP_PIECE_BLOCKED:
@@ -217,59 +276,6 @@ static bool follow(
     default:
         return false;
     }
-}
-
-/* The record to send while the set-up looks wrong: a different one each time, except those that
- * wait. */
-static size_t next_to_ask(const struct walk *walk)
-{
-    size_t count = walk->delivery->record_count;
-    for (size_t i = 0; i < count; i++) {
-        size_t record = (walk->pieces->set_up_faults + i) % count;
-        if (walk->pieces->statuses[record] == RECORD_RETRY) {
-            return record;
-        }
-    }
-    return HTTP_PIECES_UNKNOWN;
-}
-
-/* While the set-up looks wrong, send one record alone; if its route is blocked, the next one.
- * False: the set-up still looks wrong. */
-static bool ask_one(struct walk *walk)
-{
-    for (int i = 0; i < HTTP_PIECES_BAD_IN_A_ROW; i++) {
-        size_t record = next_to_ask(walk);
-        if (record == HTTP_PIECES_UNKNOWN) {
-            return false;
-        }
-        const struct http_piece piece = {.delivery = walk->delivery,
-            .statuses = walk->pieces->statuses,
-            .first = record,
-            .count = 1,
-            .records = 1,
-            .bytes = bytes_of(walk->delivery, record)};
-        struct http_piece_answer answer = walk->post(walk->self, &piece, walk->report);
-        switch (answer.verdict) {
-        case HTTP_PIECE_TAKEN:
-            take(walk, &piece);
-            return true;
-        case HTTP_PIECE_REFUSED:
-        case HTTP_PIECE_TOO_BIG:
-            report_set_up_fault(walk);
-            return false;
-        case HTTP_PIECE_BLOCKED:
-            if (walk->delivery->routes) {
-                block(walk, record, &answer.why);
-                continue;
-            }
-            break;
-        default:
-            break;
-        }
-        walk->report->degraded = walk->report->degraded || answer.verdict != HTTP_PIECE_LATER;
-        return false;
-    }
-    return false;
 }
 
 static bool step(struct walk *walk)
@@ -288,8 +294,7 @@ static void skip_settled(struct walk *walk)
 }
 
 bool http_pieces_send(struct http_pieces *pieces, const struct delivery *delivery,
-    struct output_report *report, http_pieces_post_fn *post, void *self,
-    bool (*stopping)(void *host), void *host)
+    struct output_report *report, http_pieces_post_fn *post, void *self)
 {
     struct walk walk = {.pieces = pieces,
         .delivery = delivery,
@@ -300,14 +305,10 @@ bool http_pieces_send(struct http_pieces *pieces, const struct delivery *deliver
     if (!begin(pieces, delivery->record_count)) {
         return error_set(&report->error, ERR_MEMORY, "out of memory");
     }
-    if (delivery->record_count && pieces->bad_in_a_row >= HTTP_PIECES_BAD_IN_A_ROW &&
-        !ask_one(&walk)) {
-        return true;
-    }
     for (int i = 0; i < HTTP_PIECES_MAX_REQUESTS; i++) {
         skip_settled(&walk);
-        if (walk.at >= delivery->record_count || (i && stopping && stopping(host)) ||
-            !step(&walk)) {
+        if (walk.at >= delivery->record_count || !step(&walk) ||
+            (pieces->stopping && pieces->stopping(pieces->host))) {
             break;
         }
     }
@@ -329,6 +330,11 @@ enum http_piece_verdict http_pieces_of_status(int status)
     }
 }
 
+enum http_piece_verdict http_pieces_of_failure(enum http_failure failure)
+{
+    return http_failure_lasts(failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
+}
+
 void http_pieces_take_back(
     struct http_pieces *pieces, const struct delivery *delivery, size_t first, size_t count)
 {
@@ -345,6 +351,7 @@ enum output_verdict http_pieces_verdict(
     const struct http_pieces *pieces, const struct delivery *delivery, struct output_report *report)
 {
     size_t count[RECORD_HELD + 1] = {0};
+    report->maybe_duplicates = pieces->unsure;
     for (size_t i = 0; i < delivery->record_count; i++) {
         count[pieces->statuses[i]]++;
     }

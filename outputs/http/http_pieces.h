@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_HTTP_PIECES_H
 #define ETWSHIP_OUTPUTS_HTTP_PIECES_H
 
+#include "outputs/http/http_failure.h"
 #include "outputs/http/http_window.h"
 #include "outputs/rejections.h"
 
@@ -10,10 +11,13 @@
  * caller's post function returns the result of each request; this file decides what follows for the
  * records.
  *
- * If a server rejects one record after another, its set-up is more likely wrong than every record.
- * After HTTP_PIECES_BAD_IN_A_ROW rejections without an accepted record nothing is rejected any
- * more: each try sends one record, another one each time, until one is accepted. Records that wait
- * because their route accepts nothing are not sent then.
+ * If a server rejects one record after another, its set-up is more likely wrong than every record
+ * (Splunk answers 400 for an unknown index, too). After HTTP_PIECES_BAD_IN_A_ROW rejections without
+ * an accepted record, over deliveries, another record is sent alone before the next is rejected. If
+ * that is refused, too, the set-up is wrong: the rejections of this delivery are dropped, and it
+ * waits as for any fault of the set-up. Each try sends another record, so that many bad records do
+ * not look like a bad set-up forever. Records that wait because their route accepts nothing are not
+ * sent then.
  */
 enum { HTTP_PIECES_BAD_IN_A_ROW = 16, HTTP_PIECES_MAX_REQUESTS = 1000 };
 
@@ -63,23 +67,29 @@ struct http_pieces {
     struct rejections notes;
     unsigned bad_in_a_row;
     unsigned set_up_faults; /* how often the set-up looked wrong since the last accepted record */
-    bool one_route;         /* set by the owner: all records of a request have the same route */
-    size_t most_bytes;      /* set by the owner: limit for the records of one request; 0: none */
+    uint64_t unsure; /* set by the owner: records of the current delivery that may have arrived */
+    bool (*stopping)(void *host); /* NULL: never; as in output_env */
+    void *host;
+    bool one_route;    /* set by the owner: all records of a request have the same route */
+    bool in_a_row;     /* set by the owner: between its records there are no others */
+    size_t most_bytes; /* set by the owner: limit for the records of one request; 0: none */
 };
 
 /* Zeroed memory, except what the owner sets. */
-void http_pieces_init(struct http_pieces *pieces);
+void http_pieces_init(struct http_pieces *pieces, const struct output_env *env);
 void http_pieces_fini(struct http_pieces *pieces);
 
-/* Send all of ${delivery} with ${post}, until something has to wait or ${stopping} returns true
- * (NULL: never). False: out of memory. */
+/* Send all of ${delivery} with ${post}, until something has to wait or it is time to stop. False:
+ * out of memory. */
 bool http_pieces_send(struct http_pieces *pieces, const struct delivery *delivery,
-    struct output_report *report, http_pieces_post_fn *post, void *self,
-    bool (*stopping)(void *host), void *host);
+    struct output_report *report, http_pieces_post_fn *post, void *self);
 
 /* The verdict on ${status} if the reply itself is no acknowledgement: HTTP_PIECE_MEND also for a
  * success. */
 enum http_piece_verdict http_pieces_of_status(int status);
+
+/* The verdict if there is no reply. */
+enum http_piece_verdict http_pieces_of_failure(enum http_failure failure);
 
 /* Records of this piece of ${delivery} that counted as delivered did not arrive after all. */
 void http_pieces_take_back(

@@ -26,6 +26,16 @@ static bool on_header(void *self, struct span name, struct span value)
     if (span_equal_nocase(name, span_text("Content-Type"))) {
         response->page = http_accept_is_page(value);
     }
+    if (span_equal_nocase(name, span_text("Location"))) {
+        size_t size = 0;
+        while (size < value.size && value.data[size] != '?' && value.data[size] != '#') {
+            size++;
+        }
+        if (size < sizeof(response->target)) {
+            snprintf(response->target, sizeof(response->target), "%.*s",
+                SPAN_ARG(span_first(value, size)));
+        }
+    }
     if (span_equal_nocase(name, span_text("WWW-Authenticate")) &&
         value.size < sizeof(response->challenge)) {
         snprintf(response->challenge, sizeof(response->challenge), "%.*s", SPAN_ARG(value));
@@ -46,11 +56,13 @@ static bool on_body(void *self, struct span piece)
 static void show(struct http_response *response, const struct http_client *client)
 {
     char text[HIDDEN_BYTES];
-    struct span body = span_first(buf_span(&response->body), sizeof(text) - 1);
+    size_t size = (size_t)snprintf(
+        text, sizeof(text), "%s%s", response->target, response->target[0] ? " " : "");
+    struct span body = span_first(buf_span(&response->body), sizeof(text) - 1 - size);
     for (size_t i = 0; i < body.size; i++) {
-        text[i] = body.data[i] ? (char)body.data[i] : ' ';
+        text[size++] = body.data[i] ? (char)body.data[i] : ' ';
     }
-    text[body.size] = '\0';
+    text[size] = '\0';
     http_client_hide(client, text);
     snprintf(
         response->shown, sizeof(response->shown), "%.*s", (int)sizeof(response->shown) - 1, text);
@@ -71,6 +83,7 @@ bool http_response_fetch(struct http_response *response, struct http_client *cli
     response->page = false;
     response->is_cut = false;
     response->challenge[0] = '\0';
+    response->target[0] = '\0';
     bool replied = http_client_send(client, &own, &response->reply, err);
     show(response, client);
     return replied;

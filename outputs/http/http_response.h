@@ -13,6 +13,7 @@ enum {
     HTTP_RESPONSE_MAX_BYTES = 4 * 1024 * 1024, /* a longer one ends its connection */
     HTTP_RESPONSE_SHOWN_BYTES = 300,
     HTTP_RESPONSE_CHALLENGE_BYTES = 512,
+    HTTP_RESPONSE_TARGET_BYTES = 1024,
 };
 
 struct http_response {
@@ -21,8 +22,10 @@ struct http_response {
     bool is_cut;     /* the body was longer */
     bool page;       /* its body is a web page */
     char challenge[HTTP_RESPONSE_CHALLENGE_BYTES]; /* WWW-Authenticate; "": none, or too long */
-    char shown
-        [HTTP_RESPONSE_SHOWN_BYTES]; /* one line of ASCII without secrets; "": nothing to show */
+    /* Location, without its query, which may quote the request; "": none, or too long */
+    char target[HTTP_RESPONSE_TARGET_BYTES];
+    /* Target and body as one line of ASCII without secrets; "": nothing to show */
+    char shown[HTTP_RESPONSE_SHOWN_BYTES];
 };
 
 void http_response_init(struct http_response *response);

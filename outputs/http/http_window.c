@@ -13,26 +13,6 @@ uint64_t http_window_limit(const struct http_window *window)
                                            : half;
 }
 
-size_t http_window_fit(
-    const struct http_window *window, const struct delivery *delivery, size_t first)
-{
-    uint32_t start = first ? delivery->record_ends[first - 1] : 0;
-    uint64_t limit = http_window_limit(window);
-    size_t most = delivery->record_count - first;
-    most = most < window->records ? most : window->records;
-    /* Binary search for the last record that fits, as ends increase. */
-    size_t low = 1;
-    while (low < most) {
-        size_t middle = most - (most - low) / 2;
-        if (delivery->record_ends[first + middle - 1] - start <= limit) {
-            low = middle;
-        } else {
-            most = middle - 1;
-        }
-    }
-    return low;
-}
-
 void http_window_taken(struct http_window *window, uint64_t bytes)
 {
     window->records = window->records > SIZE_MAX / 2 ? SIZE_MAX : window->records * 2;

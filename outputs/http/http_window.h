@@ -25,10 +25,6 @@ void http_window_start(struct http_window *window);
 /* Maximum bytes of records in the next request. */
 uint64_t http_window_limit(const struct http_window *window);
 
-/* Number of records of ${delivery} from ${first} on for the next request; at least 1. */
-size_t http_window_fit(
-    const struct http_window *window, const struct delivery *delivery, size_t first);
-
 /* The server accepted them. */
 void http_window_taken(struct http_window *window, uint64_t bytes);
 

@@ -30,7 +30,6 @@ struct out_loki {
     bool repeated;        /* Loki may have some of these already */
     size_t maybe_arrived; /* records that Loki refused, and may have stored before */
     bool has_warned;
-    bool (*stopping)(void *host);
     void (*warn)(void *host, const char *text);
     void *host;
 };
@@ -55,8 +54,7 @@ static void *loki_create(const void *settings, const struct output_env *env, str
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    http_pieces_init(&self->pieces);
-    self->stopping = env->stopping;
+    http_pieces_init(&self->pieces, env);
     self->warn = env->warn;
     self->host = env->host;
     if (!loki_link_init(&self->link, s, env, err)) {
@@ -96,17 +94,15 @@ static enum http_piece_verdict post_entries(
     struct http_link *link = &self->link;
     if (!http_link_post(
             link, loki_settings_path(link->url), buf_span(&self->frame.body), &report->error)) {
-        return http_failure_lasts(link->response.reply.failure) ? HTTP_PIECE_MEND
-                                                                : HTTP_PIECE_LATER;
+        return http_pieces_of_failure(link->response.reply.failure);
     }
-    uint64_t wait_ms = self->link.response.reply.retry_after_ms;
-    report->wait_ms = wait_ms < UINT32_MAX ? (uint32_t)wait_ms : UINT32_MAX;
-    enum http_piece_verdict verdict = verdict_of(&self->link.response);
+    report->wait_ms = link->response.reply.retry_after_ms;
+    enum http_piece_verdict verdict = verdict_of(&link->response);
     if (verdict != HTTP_PIECE_TAKEN) {
-        http_response_error(&self->link.response, self->link.url,
-            self->link.response.page
+        http_response_error(&link->response, link->url,
+            link->response.page
                 ? "a web page answered instead of Loki. check the address, and proxies on the way"
-                : http_status_words(self->link.response.reply.status),
+                : http_status_words(link->response.reply.status),
             &report->error);
     }
     return verdict;
@@ -309,8 +305,7 @@ static enum output_verdict loki_send(
         error_set(&report->error, ERR_MEMORY, "out of memory");
         return OUTPUT_RETRY;
     }
-    if (!http_pieces_send(
-            &self->pieces, delivery, report, loki_post, self, self->stopping, self->host)) {
+    if (!http_pieces_send(&self->pieces, delivery, report, loki_post, self)) {
         return OUTPUT_RETRY;
     }
     settle_states(self, delivery->record_count);

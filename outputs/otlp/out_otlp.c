@@ -40,12 +40,10 @@ struct out_otlp {
     struct http_link link;
     struct otlp_frame frame;
     struct http_pieces pieces;
-    uint64_t unsure; /* records of the current delivery that may have arrived without a reply */
     struct uncertain_piece uncertain[MAX_UNCERTAIN]; /* of the current delivery */
     size_t uncertain_count;
     uint8_t *piece_numbers; /* per record: place in `uncertain`, from 1; 0: none */
     size_t piece_numbers_capacity;
-    bool (*stopping)(void *host);
     void (*warn)(void *host, const char *text);
     void *host;
 };
@@ -70,8 +68,7 @@ static void *otlp_create(const void *settings, const struct output_env *env, str
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    http_pieces_init(&self->pieces);
-    self->stopping = env->stopping;
+    http_pieces_init(&self->pieces, env);
     self->warn = env->warn;
     self->host = env->host;
     otlp_frame_init(&self->frame, (enum otlp_protocol)s->protocol);
@@ -209,12 +206,11 @@ static struct http_piece_answer otlp_post(
     struct span body = buf_span(&self->frame.body);
     if (!http_link_post(&self->link, otlp_settings_logs_path, body, &report->error)) {
         const struct http_reply *reply = &self->link.response.reply;
-        answer.verdict = http_failure_lasts(reply->failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
-        self->unsure += reply->sent ? self->frame.count : 0;
+        answer.verdict = http_pieces_of_failure(reply->failure);
+        self->pieces.unsure += reply->sent ? self->frame.count : 0;
         return answer;
     }
-    uint64_t wait_ms = self->link.response.reply.retry_after_ms;
-    report->wait_ms = wait_ms < UINT32_MAX ? (uint32_t)wait_ms : UINT32_MAX;
+    report->wait_ms = self->link.response.reply.retry_after_ms;
     struct otlp_reply reply;
     otlp_reply_read(buf_span(&self->link.response.body), self->link.response.reply.status,
         self->frame.protocol, &reply);
@@ -238,7 +234,6 @@ static bool begin(struct out_otlp *self, const struct delivery *delivery)
     if (count) {
         memset(self->piece_numbers, 0, count);
     }
-    self->unsure = 0;
     self->uncertain_count = 0;
     return true;
 }
@@ -275,12 +270,10 @@ static enum output_verdict otlp_send(
         error_set(&report->error, ERR_MEMORY, "out of memory");
         return OUTPUT_RETRY;
     }
-    if (!http_pieces_send(
-            &self->pieces, delivery, report, otlp_post, self, self->stopping, self->host)) {
+    if (!http_pieces_send(&self->pieces, delivery, report, otlp_post, self)) {
         return OUTPUT_RETRY;
     }
     reject_uncertain(self, delivery, report);
-    report->maybe_duplicates = self->unsure;
     return http_pieces_verdict(&self->pieces, delivery, report);
 }
 

@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 
-#include "outputs/compress.h"
 #include "outputs/elasticsearch/es_hosts.h"
+#include "outputs/http/http_link.h"
 #include "outputs/splunk_hec/hec_acks.h"
 #include "outputs/splunk_hec/hec_frame.h"
 #include "outputs/splunk_hec/hec_reply.h"
@@ -20,8 +20,6 @@
 enum {
     SLICE_MS = 50, /* between two checks of `stopping` */
     BACK_OFF_TIMES = 10,
-    PACKED_MAX_BYTES = 512 * 1024 * 1024,
-    MAX_HEADERS = 3,
     NS_PER_MS = 1000000,
 };
 
@@ -30,19 +28,13 @@ static const char health_path[] = "/services/collector/health";
 /* ---- making ---------------------------------------------------------------------------------- */
 
 struct out_hec {
-    struct http_client *client;
+    struct http_link link; /* its address: the collector of the last request */
     struct es_hosts hosts;
-    bool *asked;               /* by host: it acknowledges, or `ack` is off */
-    struct compress *compress; /* NULL: none */
-    struct buf packed;
+    bool *asked; /* by host: it acknowledges, or `ack` is off */
     struct hec_frame frame;
     struct http_pieces pieces;
-    struct http_response response;
     struct hec_ack ack;
     struct hec_acks acks;
-    uint64_t unsure; /* records of the current delivery that may have arrived without a reply */
-    bool (*stopping)(void *host);
-    void *host;
 };
 
 static uint64_t now_ms(void)
@@ -50,24 +42,29 @@ static uint64_t now_ms(void)
     return plat_monotonic_ns() / NS_PER_MS;
 }
 
+static bool is_stopping(const struct out_hec *self)
+{
+    return self->pieces.stopping && self->pieces.stopping(self->pieces.host);
+}
+
 static bool set_up(struct out_hec *self, const struct hec_settings *s, const struct output_env *env,
     struct error *err)
 {
     struct http_options options = s->http;
     options.auth = (struct http_auth){.bearer = s->token};
-    self->client = http_client_create(&(struct http_client_setup){.options = &options,
-                                          .scheme = "Splunk",
-                                          .stopping = env->stopping,
-                                          .note = env->note,
-                                          .host = env->host},
-        err);
-    if (!self->client ||
-        !compress_open((enum http_compression)s->http.compression, &self->compress, err)) {
+    const struct http_link_setup setup = {.options = &options,
+        .scheme = "Splunk",
+        .content_type = s->endpoint == HEC_RAW ? "text/plain; charset=utf-8" : "application/json"};
+    uint64_t start = 0;
+    if (!http_link_init(&self->link, &setup, env, err)) {
         return false;
     }
-    uint64_t start = 0;
     self->ack = s->ack;
     self->pieces.one_route = s->endpoint == HEC_RAW;
+    self->link.own.name = "X-Splunk-Request-Channel";
+    if (s->ack.enabled || s->endpoint == HEC_RAW) {
+        self->link.own.value = self->acks.channel;
+    }
     self->asked = calloc(s->urls.count + 1, sizeof(*self->asked));
     if (!self->asked || !hec_frame_init(&self->frame, s)) {
         return error_set(err, ERR_MEMORY, "out of memory");
@@ -80,14 +77,11 @@ static void hec_destroy(void *self_)
 {
     struct out_hec *self = self_;
     if (self) {
-        http_client_destroy(self->client);
+        http_link_fini(&self->link);
         es_hosts_fini(&self->hosts);
-        compress_destroy(self->compress);
         hec_frame_fini(&self->frame);
         hec_acks_fini(&self->acks);
         http_pieces_fini(&self->pieces);
-        http_response_fini(&self->response);
-        buf_fini(&self->packed);
         free(self->asked);
         free(self);
     }
@@ -100,11 +94,7 @@ static void *hec_create(const void *settings, const struct output_env *env, stru
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    buf_init(&self->packed, PACKED_MAX_BYTES);
-    http_response_init(&self->response);
-    http_pieces_init(&self->pieces);
-    self->stopping = env->stopping;
-    self->host = env->host;
+    http_pieces_init(&self->pieces, env);
     if (!set_up(self, settings, env, err)) {
         hec_destroy(self);
         return NULL;
@@ -117,7 +107,9 @@ static void *hec_create(const void *settings, const struct output_env *env, stru
 static void fail_host(struct out_hec *self, size_t index, bool lasts, const struct error *err)
 {
     const struct es_host_failure failure = {
-        .retry_after_ms = self->response.reply.retry_after_ms, .lasts = lasts, .reason = err->text};
+        .retry_after_ms = self->link.response.reply.retry_after_ms,
+        .lasts = lasts,
+        .reason = err->text};
     es_hosts_failed(&self->hosts, index, now_ms(), &failure);
 }
 
@@ -130,18 +122,18 @@ static bool is_healthy(struct out_hec *self, size_t index, struct error *err)
     if (self->hosts.count == 1 || self->hosts.items[index].failures == 0) {
         return true;
     }
-    if (!http_response_fetch(&self->response, self->client, &request, err)) {
-        fail_host(self, index, http_failure_lasts(self->response.reply.failure), err);
+    if (!http_response_fetch(&self->link.response, self->link.client, &request, err)) {
+        fail_host(self, index, http_failure_lasts(self->link.response.reply.failure), err);
         return false;
     }
     /* Only a report of bad health counts: not every collector has this endpoint. */
-    if (self->response.reply.status < 500) {
+    if (self->link.response.reply.status < 500) {
         return true;
     }
     struct hec_reply reply;
-    hec_reply_read(&self->response, &reply);
+    hec_reply_read(&self->link.response, &reply);
     http_response_error(
-        &self->response, url, hec_reply_words(&reply, self->response.reply.status), err);
+        &self->link.response, url, hec_reply_words(&reply, self->link.response.reply.status), err);
     fail_host(self, index, false, err);
     return false;
 }
@@ -155,7 +147,7 @@ static bool acknowledges(
         return true;
     }
     const char *url = self->hosts.items[index].url;
-    switch (hec_acks_try(self->client, url, &self->response, &report->error)) {
+    switch (hec_acks_try(self->link.client, url, &self->link.response, &report->error)) {
     case HEC_ASKED:
     case HEC_ASK_GONE: /* a channel exists from its first events on */
         self->asked[index] = true;
@@ -166,7 +158,7 @@ static bool acknowledges(
         *ret_lasts = true;
         break;
     case HEC_NOT_ASKED:
-        *ret_lasts = http_failure_lasts(self->response.reply.failure);
+        *ret_lasts = http_failure_lasts(self->link.response.reply.failure);
         break;
     }
     fail_host(self, index, *ret_lasts, &report->error);
@@ -174,27 +166,6 @@ static bool acknowledges(
 }
 
 /* ---- one request ----------------------------------------------------------------------------- */
-
-static bool post_body(struct out_hec *self, size_t index, struct span body, struct error *err)
-{
-    struct http_header headers[MAX_HEADERS] = {
-        {"Content-Type", self->frame.raw ? "text/plain; charset=utf-8" : "application/json"}};
-    size_t count = 1;
-    if (self->ack.enabled || self->frame.raw) {
-        headers[count++] = (struct http_header){"X-Splunk-Request-Channel", self->acks.channel};
-    }
-    if (self->compress) {
-        headers[count++] = (struct http_header){"Content-Encoding", "gzip"};
-    }
-    const struct http_request request = {.method = "POST",
-        .url = self->hosts.items[index].url,
-        .path = (const char *)self->frame.path.data,
-        .headers = headers,
-        .header_count = count,
-        .parts = &body,
-        .part_count = 1};
-    return http_response_fetch(&self->response, self->client, &request, err);
-}
 
 /* The record of ${piece} that is event ${number} of its request. */
 static size_t record_of(const struct http_piece *piece, uint64_t number)
@@ -241,7 +212,7 @@ static struct http_piece_answer take(struct out_hec *self, size_t index,
         return answer;
     }
     if (!reply->has_ack_id) {
-        http_response_error(&self->response, self->hosts.items[index].url,
+        http_response_error(&self->link.response, self->hosts.items[index].url,
             "the reply has no ackId, so the token has no indexer acknowledgement. enable indexer "
             "acknowledgement for it in Splunk, or write ack: {enabled: false}",
             &report->error);
@@ -251,36 +222,38 @@ static struct http_piece_answer take(struct out_hec *self, size_t index,
         error_set(&report->error, ERR_MEMORY, "out of memory");
         answer.verdict = HTTP_PIECE_LATER;
     }
-    self->unsure += answer.verdict == HTTP_PIECE_TAKEN ? 0 : piece->records;
+    self->pieces.unsure += answer.verdict == HTTP_PIECE_TAKEN ? 0 : piece->records;
     return answer;
 }
 
-/* Result for ${index} from the body. */
-static struct http_piece_answer try_host(struct out_hec *self, size_t index, struct span body,
+/* Send the frame to ${index}. */
+static struct http_piece_answer try_host(struct out_hec *self, size_t index,
     const struct http_piece *piece, struct output_report *report)
 {
+    struct http_response *response = &self->link.response;
     struct hec_reply reply = {.code = HEC_NO_CODE};
     struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
-    if (!post_body(self, index, body, &report->error)) {
-        bool lasts = http_failure_lasts(self->response.reply.failure);
-        self->unsure += is_unsure(&self->response, &reply) ? piece->records : 0;
-        answer.verdict = lasts ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
+    self->link.url = self->hosts.items[index].url;
+    if (!http_link_post(&self->link, (const char *)self->frame.path.data,
+            buf_span(&self->frame.body), &report->error)) {
+        self->pieces.unsure += is_unsure(response, &reply) ? piece->records : 0;
+        answer.verdict = http_pieces_of_failure(response->reply.failure);
         return answer;
     }
-    int status = self->response.reply.status;
-    hec_reply_read(&self->response, &reply);
+    int status = response->reply.status;
+    hec_reply_read(response, &reply);
     answer.verdict = hec_reply_verdict(&reply, status);
-    if (answer.verdict == HTTP_PIECE_TAKEN && self->response.reply.sent) {
+    if (answer.verdict == HTTP_PIECE_TAKEN && response->reply.sent) {
         return take(self, index, piece, &reply, report);
     }
     if (answer.verdict == HTTP_PIECE_TAKEN) {
         answer.verdict = HTTP_PIECE_LATER; /* an answer to half a request */
     }
     const char *words = hec_reply_words(&reply, status);
-    http_response_error(&self->response, self->hosts.items[index].url, words, &report->error);
-    self->unsure += is_unsure(&self->response, &reply)
-                        ? piece->records
-                        : taken_before(piece, &reply, answer.verdict);
+    http_response_error(response, self->link.url, words, &report->error);
+    self->pieces.unsure += is_unsure(response, &reply)
+                               ? piece->records
+                               : taken_before(piece, &reply, answer.verdict);
     if (reply.code == HEC_BAD_CHANNEL && !hec_acks_left(&self->acks, SIZE_MAX)) {
         hec_acks_new_channel(&self->acks, NULL);
     }
@@ -289,7 +262,7 @@ static struct http_piece_answer try_host(struct out_hec *self, size_t index, str
     }
     answer.why = (struct output_rejection){.status = status,
         .type = span_text("splunk_hec"),
-        .reason = span_text(self->response.shown[0] ? self->response.shown : words)};
+        .reason = span_text(response->shown[0] ? response->shown : words)};
     return answer;
 }
 
@@ -301,7 +274,7 @@ static struct http_piece_answer all_failed(const struct out_hec *self, struct ou
         all_last = all_last && self->hosts.items[i].failures && self->hosts.items[i].lasts;
     }
     uint64_t asked_ms = es_hosts_asked_ms(&self->hosts, now_ms());
-    report->wait_ms = asked_ms < UINT32_MAX ? (uint32_t)asked_ms : UINT32_MAX;
+    report->wait_ms = (uint32_t)asked_ms;
     es_hosts_say(&self->hosts, &report->error);
     return (struct http_piece_answer){
         .verdict = all_last ? HTTP_PIECE_MEND : HTTP_PIECE_LATER, .record = HTTP_PIECES_UNKNOWN};
@@ -318,25 +291,18 @@ static struct http_piece_answer hec_post(
         answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
         return answer;
     }
-    struct span body = buf_span(&self->frame.body);
-    if (self->compress) {
-        if (!compress_whole(self->compress, body, &self->packed, &report->error)) {
-            return answer;
-        }
-        body = buf_span(&self->packed);
-    }
     for (size_t i = 0; i < self->hosts.count; i++) {
         bool lasts;
         size_t index = i ? es_hosts_pick(&self->hosts, now_ms())
                          : es_hosts_pick_any(&self->hosts, now_ms());
-        if (index == ES_HOSTS_NONE || (i && self->stopping && self->stopping(self->host))) {
+        if (index == ES_HOSTS_NONE || (i && is_stopping(self))) {
             break;
         }
         if (!is_healthy(self, index, &report->error) ||
             !acknowledges(self, index, report, &lasts)) {
             continue;
         }
-        answer = try_host(self, index, body, piece, report);
+        answer = try_host(self, index, piece, report);
         if (answer.verdict != HTTP_PIECE_LATER && answer.verdict != HTTP_PIECE_MEND) {
             es_hosts_good(&self->hosts, index);
             return answer;
@@ -353,7 +319,7 @@ static bool sleep_until(const struct out_hec *self, uint64_t until_ms)
 {
     for (;;) {
         uint64_t now = now_ms();
-        if (self->stopping && self->stopping(self->host)) {
+        if (is_stopping(self)) {
             return false;
         }
         if (now >= until_ms) {
@@ -372,7 +338,8 @@ static bool ask_all(struct out_hec *self, struct output_report *report)
             continue;
         }
         const char *url = self->hosts.items[i].url;
-        switch (hec_acks_ask(&self->acks, self->client, i, url, &self->response, &report->error)) {
+        switch (hec_acks_ask(
+            &self->acks, self->link.client, i, url, &self->link.response, &report->error)) {
         case HEC_ASK_OFF:
             self->asked[i] = false;
             report->degraded = true;
@@ -435,7 +402,7 @@ static void settle_acks(
         }
         if (!item->acked) {
             http_pieces_take_back(&self->pieces, delivery, item->first, item->count);
-            self->unsure += item->records;
+            self->pieces.unsure += item->records;
         }
     }
     self->acks.count = 0;
@@ -445,9 +412,7 @@ static enum output_verdict hec_send(
     void *self_, const struct delivery *delivery, struct output_report *report)
 {
     struct out_hec *self = self_;
-    self->unsure = 0;
-    if (!http_pieces_send(
-            &self->pieces, delivery, report, hec_post, self, self->stopping, self->host)) {
+    if (!http_pieces_send(&self->pieces, delivery, report, hec_post, self)) {
         return OUTPUT_RETRY;
     }
     if (self->acks.count) {
@@ -460,7 +425,6 @@ static enum output_verdict hec_send(
             report->error = told;
         }
     }
-    report->maybe_duplicates = self->unsure;
     return http_pieces_verdict(&self->pieces, delivery, report);
 }
 

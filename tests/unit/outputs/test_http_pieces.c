@@ -63,7 +63,7 @@ static struct http_piece_answer post(
 static void begin(void)
 {
     memset(&s, 0, sizeof(s));
-    http_pieces_init(&s.pieces);
+    http_pieces_init(&s.pieces, &(struct output_env){.name = "test"});
 }
 
 static void end(void)
@@ -88,7 +88,7 @@ static enum output_verdict send(struct span text, const uint32_t *routes)
     for (size_t i = 0; i < s.delivery.record_count; i++) {
         s.ends[i] = (uint32_t)(2 * i + 2);
     }
-    assert_true(http_pieces_send(&s.pieces, &s.delivery, &s.report, post, NULL, NULL, NULL));
+    assert_true(http_pieces_send(&s.pieces, &s.delivery, &s.report, post, NULL));
     return http_pieces_verdict(&s.pieces, &s.delivery, &s.report);
 }
 
@@ -169,14 +169,19 @@ static void with_some_refused_and_others_blocked_the_walk_moves_on(void **state)
     begin();
     assert_int_equal(
         send(span_text("x\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nb\nb\n"), routes),
-        OUTPUT_RETRY);
+        OUTPUT_MIXED);
     assert_true(s.report.degraded);
+    for (size_t i = 0; i < 19; i++) {
+        assert_int_equal(s.statuses[i], i < 17 ? RECORD_RETRY : RECORD_BLOCKED);
+    }
+    /* One record at a time: the first is blocked, and the second refused. So another one is tried,
+     * which shows that the set-up is right. */
     static const uint32_t mixed[] = {1, 0, 1, 0};
-    assert_int_equal(
-        send(span_text("b\nx\nb\n1\n"), mixed), OUTPUT_RETRY); /* the second was tried */
-    assert_int_equal(s.requests, 1);
-    /* The third is blocked, so the fourth is tried, which shows that the set-up is right. */
     assert_int_equal(send(span_text("b\nx\nb\n1\n"), mixed), OUTPUT_MIXED);
+    assert_int_equal(s.requests, 4);
+    assert_string_equal(s.seen[0], "b");
+    assert_string_equal(s.seen[1], "x");
+    assert_string_equal(s.seen[2], "1");
     static const enum record_status expected[] = {
         RECORD_BLOCKED, RECORD_REJECTED, RECORD_BLOCKED, RECORD_DELIVERED};
     assert_memory_equal(s.statuses, expected, sizeof(expected));
@@ -184,15 +189,37 @@ static void with_some_refused_and_others_blocked_the_walk_moves_on(void **state)
     end();
 }
 
+/* Between the records of a request are no others, if the owner wants that. */
+static void a_request_of_records_in_a_row_ends_before_one_that_was_sent(void **state)
+{
+    (void)state;
+    begin();
+    s.pieces.in_a_row = true;
+    assert_int_equal(
+        send(span_text("x\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\n"), NULL), OUTPUT_RETRY);
+    s.names_none = true;
+    /* The fourth shows that the set-up is right, then the others follow. */
+    assert_int_equal(send(span_text("x\n1\n2\n3\n4\n"), NULL), OUTPUT_MIXED);
+    assert_string_equal(s.seen[0], "x");
+    assert_string_equal(s.seen[1], "3");
+    assert_string_equal(s.seen[2], "x");
+    assert_string_equal(s.seen[3], "1");
+    assert_string_equal(s.seen[4], "2");
+    assert_string_equal(s.seen[5], "4");
+    assert_int_equal(s.requests, 6);
+    end();
+}
+
 static void what_is_blocked_keeps_its_reason_where_the_set_up_looks_wrong(void **state)
 {
     (void)state;
-    static const uint32_t routes[] = {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const uint32_t routes[] = {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     begin();
-    assert_int_equal(send(span_text("b\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\n"), routes),
+    assert_int_equal(
+        send(span_text("b\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\n"), routes),
         OUTPUT_MIXED);
     assert_int_equal(s.statuses[0], RECORD_BLOCKED);
-    assert_int_equal(s.statuses[16], RECORD_RETRY);
+    assert_int_equal(s.statuses[17], RECORD_RETRY);
     assert_int_equal(s.told, 1);
     end();
 }
@@ -204,6 +231,7 @@ int main(void)
         cmocka_unit_test(what_of_a_route_did_not_arrive_is_taken_back_alone),
         cmocka_unit_test(a_server_that_names_one_record_after_the_other_is_asked_no_more_for_it),
         cmocka_unit_test(with_some_refused_and_others_blocked_the_walk_moves_on),
+        cmocka_unit_test(a_request_of_records_in_a_row_ends_before_one_that_was_sent),
         cmocka_unit_test(what_is_blocked_keeps_its_reason_where_the_set_up_looks_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
