@@ -28,8 +28,8 @@ void config_tree_fini(struct config_tree *tree);
 /* The root, NULL if it is no mapping. It moves when the tree grows. */
 yaml_node_t *config_tree_root(struct config_tree *tree);
 
-/* Register another source of values: its number, or -1 at the limit (reported). ${base} as in
- * struct config_file; both are copied. */
+/* Register another file, or another origin of values: its number, or -1 at the limit (reported).
+ * ${base} as in struct config_file; both are copied. */
 int config_tree_add_file(struct config_tree *tree, const char *name, struct span base);
 
 /*

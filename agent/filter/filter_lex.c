@@ -55,16 +55,16 @@ static bool lex_text(
     at++;
     token->exact = at < rest.size && rest.data[at] == 'c' &&
                    (at + 1 == rest.size || !is_word_byte(rest.data[at + 1]));
-    token->source = span_first(rest, at + token->exact);
+    token->written = span_first(rest, at + token->exact);
     return true;
 }
 
 size_t filter_lex_place(const struct filter_token *token, size_t at)
 {
-    uint8_t quote = token->source.data[0];
+    uint8_t quote = token->written.data[0];
     size_t place = 1;
-    for (size_t i = 0; i < at && place < token->source.size; i++) {
-        place += token->source.data[place] == quote ? 2 : 1;
+    for (size_t i = 0; i < at && place < token->written.size; i++) {
+        place += token->written.data[place] == quote ? 2 : 1;
     }
     return token->offset + place;
 }
@@ -86,7 +86,7 @@ static bool lex_number(struct span rest, struct filter_token *token)
         at++;
     }
     token->type = TOKEN_NUMBER;
-    token->source = span_first(rest, at);
+    token->written = span_first(rest, at);
     return true;
 }
 
@@ -159,7 +159,7 @@ static bool lex_sign(
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         if (starts_with(rest, signs[i].sign)) {
             token->type = signs[i].type;
-            token->source = span_first(rest, strlen(signs[i].sign));
+            token->written = span_first(rest, strlen(signs[i].sign));
             return true;
         }
     }
@@ -181,7 +181,7 @@ bool filter_lex_next(struct span expression, size_t offset, struct arena *arena,
         offset++;
     }
     struct span rest = span_from(expression, offset);
-    *ret_token = (struct filter_token){.offset = offset, .source = rest};
+    *ret_token = (struct filter_token){.offset = offset, .written = rest};
     if (rest.size == 0) {
         return true;
     }
@@ -195,7 +195,7 @@ bool filter_lex_next(struct span expression, size_t offset, struct arena *arena,
     size_t path = c == '-' ? 0 : event_path_scan(rest);
     if (path) {
         ret_token->type = TOKEN_WORD;
-        ret_token->source = span_first(rest, path);
+        ret_token->written = span_first(rest, path);
         return true;
     }
     bool is_behind = offset > 0 && is_word_byte(expression.data[offset - 1]);

@@ -24,13 +24,13 @@ enum filter_token_type {
 
 struct filter_token {
     enum filter_token_type type;
-    size_t offset;      /* in the expression */
-    struct span source; /* as written */
-    struct span text;   /* TEXT: content of the quotes, doubled quotes reduced */
-    bool exact;         /* TEXT: `c` follows the quote */
+    size_t offset;       /* in the expression */
+    struct span written; /* in the expression */
+    struct span text;    /* TEXT: content of the quotes, doubled quotes reduced */
+    bool exact;          /* TEXT: `c` follows the quote */
 };
 
-/* Read the token at ${offset}, after blanks; the next one starts where its source ends. Text with
+/* Read the token at ${offset}, after blanks; the next one starts where this one ends. Text with
  * doubled quotes is copied into ${arena}. ${ret_token}->offset is set on failure, too. */
 bool filter_lex_next(struct span expression, size_t offset, struct arena *arena,
     struct filter_token *ret_token, struct error *err);

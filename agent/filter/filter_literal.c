@@ -181,7 +181,7 @@ static bool check_comparison(const struct filter_literal *literal, enum filter_t
     const struct event_path *path, struct span name, struct error *err)
 {
     bool is_text = literal->type == LITERAL_TEXT;
-    struct span shown = span_first(literal->source, 60);
+    struct span shown = span_first(literal->written, 60);
     if (literal->type == LITERAL_BOOL) {
         return path->type == EVENT_VALUE_NONE || path->type == EVENT_VALUE_BOOL ||
                error_set(err, ERR_CONFIG,
@@ -250,7 +250,7 @@ bool filter_literal_prepare(struct filter *filter, struct filter_literal *litera
         if (!is_text || !ip_network_parse(literal->text, &literal->network)) {
             return error_set(err, ERR_CONFIG,
                 "%.*s is not a network. write it as in '10.0.0.0/8' or 'fe80::/10'",
-                SPAN_ARG(span_first(literal->source, 60)));
+                SPAN_ARG(span_first(literal->written, 60)));
         }
         return !is_number_type(path->type) ||
                error_set(err, ERR_CONFIG, "%.*s is a number, not an address", SPAN_ARG(name));

@@ -37,14 +37,14 @@ static bool fail_memory(struct parser *p)
 
 static bool advance(struct parser *p)
 {
-    size_t next = p->token.offset + p->token.source.size;
+    size_t next = p->token.offset + p->token.written.size;
     return filter_lex_next(p->text, next, &p->filter->arena, &p->token, p->err) ||
            fail_at(p, p->token.offset);
 }
 
 static bool at_word(const struct parser *p, const char *word)
 {
-    return p->token.type == TOKEN_WORD && span_equal_nocase(p->token.source, span_text(word));
+    return p->token.type == TOKEN_WORD && span_equal_nocase(p->token.written, span_text(word));
 }
 
 /* True if the previous text ends directly before this word, so its end was probably not
@@ -61,7 +61,7 @@ static bool fail_expected(struct parser *p, const char *what)
     if (is_behind_quote(p)) {
         return FAIL(p, p->token.offset - 1, "write a quote inside a text twice: 'it''s'");
     }
-    struct span found = span_first(p->token.source, 40);
+    struct span found = span_first(p->token.written, 40);
     return p->token.type == TOKEN_END
                ? FAIL(p, p->token.offset, "unexpected end of the expression; expected %s", what)
                : FAIL(p, p->token.offset, "expected %s, not %.*s", what, SPAN_ARG(found));
@@ -93,7 +93,7 @@ struct literal_list {
 /* Report a word that is not a value: a name instead of a number, or a text without quotes. */
 static bool fail_word(struct parser *p, const struct filter_op *op)
 {
-    struct span word = p->token.source;
+    struct span word = p->token.written;
     bool is_number = op->path.type == EVENT_VALUE_UINT || op->path.type == EVENT_VALUE_HEX;
     if (is_number && op->test != TEST_HAS) {
         filter_literal_no_number(op->path_text, word, p->err);
@@ -106,7 +106,7 @@ static bool fail_word(struct parser *p, const struct filter_op *op)
 static bool parse_word_literal(
     struct parser *p, const struct filter_op *op, struct filter_literal *literal)
 {
-    struct span word = p->token.source;
+    struct span word = p->token.written;
     if (at_word(p, "true") || at_word(p, "false")) {
         literal->type = LITERAL_BOOL;
         literal->truth = at_word(p, "true");
@@ -136,9 +136,9 @@ static bool parse_number(struct parser *p, struct filter_number *number)
     if (p->token.type != TOKEN_NUMBER) {
         return fail_expected(p, "a number");
     }
-    if (!filter_number_parse(p->token.source, number) ||
+    if (!filter_number_parse(p->token.written, number) ||
         (negative && !number->is_real && number->size > (uint64_t)INT64_MAX + 1)) {
-        return filter_hint_number(p->token.source, p->err) || fail_at(p, p->token.offset);
+        return filter_hint_number(p->token.written, p->err) || fail_at(p, p->token.offset);
     }
     if (negative) {
         number->negative = !number->is_real && number->size;
@@ -202,7 +202,7 @@ static bool parse_literal(
     if (++p->literal_count > FILTER_MAX_LITERALS) {
         return FAIL(p, token.offset, "more than %d values in one expression", FILTER_MAX_LITERALS);
     }
-    literal->source = span_first(span_from(p->text, token.offset), p->token.offset - token.offset);
+    literal->written = span_first(span_from(p->text, token.offset), p->token.offset - token.offset);
     size_t at = SIZE_MAX;
     if (!filter_literal_prepare(p->filter, literal, (enum filter_test)op->test, &op->path,
             op->path_text, &at, p->err)) {
@@ -280,7 +280,7 @@ static bool parse_operator(struct parser *p, struct filter_op *op)
         return FAIL(p, p->token.offset, "write not first: not %.*s in (…)", SPAN_ARG(path));
     }
     if (p->token.type == TOKEN_WORD) {
-        return filter_hint_operator(p->token.source, p->err) || fail_at(p, p->token.offset);
+        return filter_hint_operator(p->token.written, p->err) || fail_at(p, p->token.offset);
     }
     return fail_expected(p, "an operator (== != < <= > >= in contains startswith endswith like "
                             "matches has)");
@@ -289,7 +289,7 @@ static bool parse_operator(struct parser *p, struct filter_op *op)
 /* True if a parenthesis follows, which is never so after a field. */
 static bool is_called(const struct parser *p)
 {
-    struct span rest = span_from(p->text, p->token.offset + p->token.source.size);
+    struct span rest = span_from(p->text, p->token.offset + p->token.written.size);
     size_t at = 0;
     while (at < rest.size && rest.data[at] == ' ') {
         at++;
@@ -303,7 +303,7 @@ static bool parse_path(struct parser *p, struct filter_op *op)
     if (p->token.type != TOKEN_WORD) {
         return fail_expected(p, "a field");
     }
-    op->path_text = p->token.source;
+    op->path_text = p->token.written;
     op->offset = p->token.offset;
     if (is_called(p)) {
         return filter_hint_function(op->path_text, p->err) || fail_at(p, op->offset);
@@ -429,7 +429,7 @@ static bool parse_single(struct parser *p, struct filter_node **ret_node)
     } else if (p->token.type == TOKEN_WORD && !at_word(p, "and") && !at_word(p, "or")) {
         ok = parse_test(p, ret_node);
     } else if (p->token.type == TOKEN_TEXT || p->token.type == TOKEN_NUMBER) {
-        struct span shown = span_first(p->token.source, 40);
+        struct span shown = span_first(p->token.written, 40);
         ok = FAIL(p, p->token.offset, "the field must come before the value: FIELD == %.*s",
             SPAN_ARG(shown));
     } else {

@@ -50,9 +50,9 @@ struct filter_literal {
     bool truth;               /* BOOL */
     struct filter_number low; /* NUMBER, RANGE; TEXT with is_number */
     struct filter_number high;
-    struct span text; /* TEXT: folded unless exact */
-    size_t offset;    /* in the rule's text, for errors */
-    struct span source;
+    struct span text;    /* TEXT: folded unless exact */
+    size_t offset;       /* in the rule's text, for errors */
+    struct span written; /* as in the rule's text */
     /* Other meanings of a text without `c`. */
     bool is_number; /* for fields shown as "0x…" */
     bool is_time;

@@ -30,7 +30,7 @@ enum { MAX_README_BYTES = 64 * 1024, MOST_GROWTH = 6 };
 struct call {
     struct support support;
     struct app_config config;
-    struct config_options_sources sources;
+    struct config_options_given given;
     struct config_report *errors;
     struct redactor redactor;
     struct zip_file zip;
@@ -71,7 +71,7 @@ static void add_source(struct call *call, const char *path)
 /* A policy may have a key in the query of an address without an output that uses it. */
 static void add_policy(struct call *call)
 {
-    const char *url = call->sources.policy.texts[APP_POLICY_OUTPUT_URL];
+    const char *url = call->given.policy.texts[APP_POLICY_OUTPUT_URL];
     const char *query = strpbrk(url, "?#");
     if (query) {
         redactor_add(&call->redactor, query + 1, NULL);
@@ -90,7 +90,7 @@ static bool learn_secrets(struct call *call)
     }
     config_report_init(&report);
     support->root = app_config_bind(
-        support->memory, support->config_path, support->fields, &call->sources.options, &report);
+        support->memory, support->config_path, support->fields, &call->given.options, &report);
     bool has_errors = !config_report_ok(&report);
     config_report_fini(&report);
     if (support->root) {
@@ -170,11 +170,11 @@ static int support(const struct cli_args *args, struct call *call, const char *p
 {
     struct error err;
     struct support *support = &call->support;
-    bool is_good = config_options_read(args, &call->sources, &call->config, call->errors);
+    bool is_good = config_options_read(args, &call->given, &call->config, call->errors);
     support->config = is_good ? &call->config : NULL;
     support->errors = call->errors;
-    support->config_path = call->sources.path;
-    support->policy = &call->sources.policy;
+    support->config_path = call->given.path;
+    support->policy = &call->given.policy;
     if (!learn_secrets(call)) {
         cli_error("out of memory");
         return EXIT_FAILED;
@@ -208,7 +208,7 @@ static int run(const struct cli_args *args)
     if (call.support.config) {
         app_config_fini(&call.config);
     }
-    config_options_fini(&call.sources);
+    config_options_fini(&call.given);
     config_destroy(call.support.memory);
     config_report_fini(&errors);
     redactor_fini(&call.redactor);

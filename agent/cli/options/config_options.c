@@ -38,55 +38,54 @@ const char *config_options_path(const struct cli_args *args, char path[CONFIG_OP
 
 /* Read it again with the policy's settings for ${config}, if there are any. */
 static bool apply(
-    struct config_options_sources *sources, struct app_config *config, struct config_report *report)
+    struct config_options_given *given, struct app_config *config, struct config_report *report)
 {
     struct error err;
-    if (!app_policy_settings_init(&sources->demanded, &sources->policy, config, &err)) {
-        config_report_add(report, sources->path, 0, 0, "%s", err.text);
+    if (!app_policy_settings_init(&given->demanded, &given->policy, config, &err)) {
+        config_report_add(report, given->path, 0, 0, "%s", err.text);
         app_config_fini(config);
         return false;
     }
-    if (!sources->demanded.count) {
+    if (!given->demanded.count) {
         return true;
     }
     app_config_fini(config);
-    sources->options.policies = sources->demanded.texts;
-    sources->options.policy_count = sources->demanded.count;
-    return app_config_load(sources->path, app_modules(), &sources->options, config, report);
+    given->options.policies = given->demanded.texts;
+    given->options.policy_count = given->demanded.count;
+    return app_config_load(given->path, app_modules(), &given->options, config, report);
 }
 
-bool config_options_read(const struct cli_args *args, struct config_options_sources *ret_sources,
+bool config_options_read(const struct cli_args *args, struct config_options_given *ret_given,
     struct app_config *ret_config, struct config_report *report)
 {
-    struct config_options_sources *sources = ret_sources;
+    struct config_options_given *given = ret_given;
     struct error err;
-    *sources = (struct config_options_sources){.options.settings = sources->settings};
-    sources->options.setting_count = cli_values(
-        args, "set", sources->settings, CONFIG_MAX_OVERRIDES);
-    bool is_known = app_policy_read(&sources->policy, &err);
+    *given = (struct config_options_given){.options.settings = given->settings};
+    given->options.setting_count = cli_values(args, "set", given->settings, CONFIG_MAX_OVERRIDES);
+    bool is_known = app_policy_read(&given->policy, &err);
     if (!is_known) {
-        sources->policy = (struct app_policy){.texts = {""}};
+        given->policy = (struct app_policy){.texts = {""}};
     }
-    sources->path = find_path(args, &sources->policy);
+    given->path = find_path(args, &given->policy);
     if (!is_known) {
-        config_report_add(report, sources->path, 0, 0, "%s", err.text);
+        config_report_add(report, given->path, 0, 0, "%s", err.text);
         return false;
     }
-    return app_config_load(sources->path, app_modules(), &sources->options, ret_config, report) &&
-           apply(sources, ret_config, report);
+    return app_config_load(given->path, app_modules(), &given->options, ret_config, report) &&
+           apply(given, ret_config, report);
 }
 
-void config_options_fini(struct config_options_sources *sources)
+void config_options_fini(struct config_options_given *given)
 {
-    app_policy_settings_fini(&sources->demanded);
+    app_policy_settings_fini(&given->demanded);
 }
 
 static bool load(
     const struct cli_args *args, struct app_config *ret_config, struct config_report *report)
 {
-    struct config_options_sources sources;
-    bool good = config_options_read(args, &sources, ret_config, report);
-    config_options_fini(&sources);
+    struct config_options_given given;
+    bool good = config_options_read(args, &given, ret_config, report);
+    config_options_fini(&given);
     return good;
 }
 

@@ -26,8 +26,8 @@ enum { CONFIG_OPTIONS_PATH_BYTES = 32768 };
  * system's. For a service the policy comes first. Returns ${path}. */
 const char *config_options_path(const struct cli_args *args, char path[CONFIG_OPTIONS_PATH_BYTES]);
 
-/* The sources of a configuration. */
-struct config_options_sources {
+/* What a configuration is read from. */
+struct config_options_given {
     struct app_policy policy; /* policy of the machine; empty if it is invalid */
     const char *path;
     struct app_config_options options; /* the settings of the policy among them, once known */
@@ -37,12 +37,12 @@ struct config_options_sources {
 
 /*
  * Load the configuration of --config and --set, with the settings of the machine's policy on top
- * (app_policy.h). False: all errors are in ${report}. ${ret_sources} is filled in either case, must
+ * (app_policy.h). False: all errors are in ${report}. ${ret_given} is filled in either case, must
  * not move, and is freed with config_options_fini.
  */
-bool config_options_read(const struct cli_args *args, struct config_options_sources *ret_sources,
+bool config_options_read(const struct cli_args *args, struct config_options_given *ret_given,
     struct app_config *ret_config, struct config_report *report);
-void config_options_fini(struct config_options_sources *sources);
+void config_options_fini(struct config_options_given *given);
 
 /* As config_options_read, but prints errors to stderr. */
 bool config_options_load(const struct cli_args *args, struct app_config *ret_config);

@@ -49,7 +49,7 @@ void event_editor_begin(
     static const struct event_agent no_agent;
     reset(editor);
     editor->failed = false;
-    editor->source = event;
+    editor->original = event;
     editor->event = *event;
     editor->agent = agent ? *agent : no_agent;
     editor->edits.agent = &editor->agent;
@@ -68,7 +68,7 @@ void event_editor_begin_from(struct event_editor *editor, const struct event_edi
     reset(editor);
     editor->changed = before->changed;
     editor->failed = before->failed;
-    editor->source = before->source;
+    editor->original = before->original;
     editor->event = before->event;
     editor->agent = before->agent;
     editor->edits = before->edits;
@@ -212,7 +212,7 @@ const struct event *event_editor_finish(
     struct event_editor *editor, struct event_path_context *paths)
 {
     if (!editor->changed) {
-        return editor->source;
+        return editor->original;
     }
     if (!editor->failed && editor->process_edit_count) {
         event_editor_make_process(editor);

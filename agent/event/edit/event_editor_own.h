@@ -17,7 +17,7 @@ enum {
 
 /* An edited process. */
 struct editor_process {
-    uint64_t source_serial; /* 0: empty */
+    uint64_t original_serial; /* 0: empty */
     const struct event_edit *edits[EDITOR_MAX_PROCESS_EDITS];
     size_t edit_count;
     struct event_process process;
@@ -25,12 +25,12 @@ struct editor_process {
 };
 
 struct event_editor {
-    const struct event *source;
+    const struct event *original;
     struct event event;
-    bool changed; /* `event` differs from the source */
+    bool changed; /* `event` differs from the original */
     bool failed;  /* no memory or no hash: all values are removed */
 
-    /* Copies of the source's parts, made when the first value in them changes. */
+    /* Copies of the original's parts, made when the first value in them changes. */
     bool has_fields;
     bool has_record;
     bool has_trace;

@@ -116,7 +116,7 @@ static bool copy(struct editor_process *slot, const struct event_process *before
 
 static bool is_of(const struct editor_process *slot, const struct event_editor *editor)
 {
-    return slot->source_serial == editor->event.process->serial &&
+    return slot->original_serial == editor->event.process->serial &&
            slot->edit_count == editor->process_edit_count &&
            memcmp(slot->edits, editor->process_edits, slot->edit_count * sizeof(slot->edits[0])) ==
                0;
@@ -134,7 +134,7 @@ void event_editor_make_process(struct event_editor *editor)
     }
     struct editor_process *slot = &editor->processes[before->serial % EDITOR_PROCESS_SLOTS];
     if (!is_of(slot, editor)) {
-        slot->source_serial = 0;
+        slot->original_serial = 0;
         if (!copy(slot, before, editor->process_edit_count)) {
             editor->failed = true;
             return;
@@ -148,7 +148,7 @@ void event_editor_make_process(struct event_editor *editor)
         }
         slot->process.serial = next_serial();
         slot->process.place = before->place ^ (uint32_t)slot->process.serial << 1;
-        slot->source_serial = before->serial;
+        slot->original_serial = before->serial;
         slot->edit_count = editor->process_edit_count;
         memcpy(slot->edits, editor->process_edits, slot->edit_count * sizeof(slot->edits[0]));
     }

@@ -401,7 +401,7 @@ static bool run(struct scan *scan)
 
 void event_overflow_init(struct event_overflow *overflow)
 {
-    buf_init(&overflow->source, MAX_RECORD_BYTES);
+    buf_init(&overflow->original, MAX_RECORD_BYTES);
     buf_init(&overflow->members, MAX_RECORD_BYTES);
     buf_init(&overflow->path, MAX_RECORD_BYTES);
     buf_init(&overflow->names, MAX_RECORD_BYTES);
@@ -410,7 +410,7 @@ void event_overflow_init(struct event_overflow *overflow)
 
 void event_overflow_fini(struct event_overflow *overflow)
 {
-    buf_fini(&overflow->source);
+    buf_fini(&overflow->original);
     buf_fini(&overflow->members);
     buf_fini(&overflow->path);
     buf_fini(&overflow->names);
@@ -420,11 +420,11 @@ void event_overflow_fini(struct event_overflow *overflow)
 /* Empty, and not larger than a usual record needs. */
 static void reset(struct event_overflow *overflow)
 {
-    if (overflow->source.capacity > KEPT_BYTES || overflow->members.capacity > KEPT_BYTES) {
+    if (overflow->original.capacity > KEPT_BYTES || overflow->members.capacity > KEPT_BYTES) {
         event_overflow_fini(overflow);
         event_overflow_init(overflow);
     }
-    buf_reset(&overflow->source);
+    buf_reset(&overflow->original);
     buf_reset(&overflow->members);
     buf_reset(&overflow->path);
     buf_reset(&overflow->names);
@@ -439,12 +439,12 @@ void event_overflow_apply(struct event_overflow *overflow,
     }
     struct span record = span_make(out->data + start, out->size - start);
     reset(overflow);
-    buf_add_span(&overflow->source, record);
-    if (overflow->source.failed) {
+    buf_add_span(&overflow->original, record);
+    if (overflow->original.failed) {
         out->failed = true;
         return;
     }
-    record = buf_span(&overflow->source);
+    record = buf_span(&overflow->original);
     struct scan scan = {.self = overflow,
         .limits = limits,
         .out = out,

@@ -23,7 +23,7 @@ enum { EVENT_NAME_MAX_BYTES = 512 };
 
 /* Memory for it, one per thread. */
 struct event_overflow {
-    struct buf source;   /* the record as it was */
+    struct buf original; /* the record as it was */
     struct buf members;  /* of `overflow` */
     struct buf path;     /* of where the reader is, escaped */
     struct buf names;    /* of these */

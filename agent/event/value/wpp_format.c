@@ -368,7 +368,7 @@ static uint8_t *put_header_value(
     }
     uint64_t value;
     if (!header_value((enum wpp_insert)piece->insert, record, &value)) {
-        return put_span(p, piece->source);
+        return put_span(p, piece->written);
     }
     struct wpp_spec spec = piece->spec;
     if (base_of(spec.conversion) == 10) {
@@ -388,7 +388,7 @@ void wpp_format_render(
         size_t bytes = is_there ? event->fields[piece->argument].size : 0;
         /* Room for numbers: sign, digits and precision; reals have some 310 digits more. */
         enum { NUMBER_ROOM = 1024 + WPP_MAX_WIDTH };
-        size_t room = piece->text.size + PUT_PADDING + piece->source.size + value_put_room(bytes) +
+        size_t room = piece->text.size + PUT_PADDING + piece->written.size + value_put_room(bytes) +
                       NUMBER_ROOM;
         if (!buf_reserve(out, room)) {
             return;
@@ -397,7 +397,7 @@ void wpp_format_render(
         if (is_there) {
             p = put_argument(values, piece, event, out, p);
         } else if (piece->insert == WPP_INSERT_ARGUMENT) {
-            p = put_span(p, piece->source);
+            p = put_span(p, piece->written);
         } else if (piece->insert != WPP_INSERT_NONE) {
             p = put_header_value(piece, event, p);
         }

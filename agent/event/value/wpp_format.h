@@ -69,9 +69,9 @@ struct wpp_spec {
 };
 
 struct wpp_piece {
-    struct span text;   /* JSON-escaped, PUT_PADDING readable bytes after; may be empty */
-    struct span source; /* the insert as written in the format, escaped: used if there is no value
-                           */
+    struct span text; /* JSON-escaped, PUT_PADDING readable bytes after; may be empty */
+    /* the insert as written in the format, escaped: used if there is no value */
+    struct span written;
     struct wpp_spec spec;
     uint16_t argument; /* index of a top-level field */
     uint8_t insert;    /* enum wpp_insert */

@@ -238,11 +238,11 @@ static bool read_record(struct evtx_chunk *c, uint32_t size)
     }
     begin_record(c);
     uint32_t work = c->work;
-    const struct evtx_source source = {.chunk = span_make(c->data, sizeof(c->data)),
+    const struct evtx_fragment fragment = {.chunk = span_make(c->data, sizeof(c->data)),
         .at = at,
         .size = size,
         .may_be_overwritten = c->place.carves};
-    const char *in_xml = evtx_tree_read(&c->tree, &c->room, &source, &c->work);
+    const char *in_xml = evtx_tree_read(&c->tree, &c->room, &fragment, &c->work);
     const char *in_event = NULL;
     bool is_known = evtx_event_fill(&c->event, &c->tree, &in_event);
     if (in_xml || in_event) {

@@ -439,14 +439,14 @@ uint16_t evtx_tree_add(struct evtx_tree *tree, uint16_t parent, enum evtx_node_k
 }
 
 const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room,
-    const struct evtx_source *source, uint32_t *work)
+    const struct evtx_fragment *fragment, uint32_t *work)
 {
     struct parse parse = {.tree = tree,
         .room = room,
-        .chunk = source->chunk,
+        .chunk = fragment->chunk,
         .work = *work,
-        .may_be_overwritten = source->may_be_overwritten};
-    struct span bytes = span_first(span_from(source->chunk, source->at), source->size);
+        .may_be_overwritten = fragment->may_be_overwritten};
+    struct span bytes = span_first(span_from(fragment->chunk, fragment->at), fragment->size);
     struct stream stream = {.r = reader_make(bytes), .is_given = true};
     evtx_tree_begin(tree, room);
     read_stream(&parse, &stream);

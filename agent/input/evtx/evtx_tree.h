@@ -51,7 +51,7 @@ struct evtx_room {
 };
 
 /* Location of a record's binary XML. */
-struct evtx_source {
+struct evtx_fragment {
     struct span chunk;
     uint32_t at; /* in the chunk */
     uint32_t size;
@@ -59,12 +59,12 @@ struct evtx_source {
 };
 
 /*
- * Make the tree of the binary XML at ${source}, in ${room}. ${work}: limit for all records of the
+ * Make the tree of the binary XML at ${fragment}, in ${room}. ${work}: limit for all records of the
  * chunk, which the call reduces; templates may repeat each other. Returns NULL, or a static text
  * about the first error; the tree then contains everything before it.
  */
 const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room,
-    const struct evtx_source *source, uint32_t *work);
+    const struct evtx_fragment *fragment, uint32_t *work);
 
 /*
  * A record whose binary XML is one instance of a template and nothing else. One of its values may

@@ -57,11 +57,11 @@ static struct span escape(struct plan *plan, struct span text)
     return span_make(copy, copy ? size : 0);
 }
 
-static void add_piece(struct plan *plan, struct wpp_piece piece, struct span source)
+static void add_piece(struct plan *plan, struct wpp_piece piece, struct span written)
 {
     plan->text_bytes += plan->text.size;
     piece.text = escape(plan, buf_span(&plan->text));
-    piece.source = escape(plan, source);
+    piece.written = escape(plan, written);
     plan->pieces[plan->piece_count++] = piece;
     buf_reset(&plan->text);
 }
@@ -80,9 +80,9 @@ static void add_constant(struct plan *plan, struct span text, const struct wpp_s
     }
 }
 
-/* Handle `%10!x!`, and header values below 10. ${source}: the insert as written. */
+/* Handle `%10!x!`, and header values below 10. ${written}: the insert in the format. */
 static void add_insert(
-    struct plan *plan, unsigned number, const struct wpp_spec *spec, struct span source)
+    struct plan *plan, unsigned number, const struct wpp_spec *spec, struct span written)
 {
     static const uint8_t inserts[TMF_FIRST_ARGUMENT] = {[3] = WPP_INSERT_THREAD,
         [4] = WPP_INSERT_TIME,
@@ -99,7 +99,7 @@ static void add_insert(
     struct wpp_piece piece = {.spec = *spec};
     if (number < TMF_FIRST_ARGUMENT) {
         piece.insert = inserts[number];
-        add_piece(plan, piece, source);
+        add_piece(plan, piece, written);
         return;
     }
     for (size_t i = 0; i < message->argument_count; i++) {
@@ -108,11 +108,11 @@ static void add_insert(
             piece.insert = WPP_INSERT_ARGUMENT;
             piece.argument = (uint16_t)i;
             piece.style = argument->item ? argument->item->style : WPP_STYLE_VALUE;
-            add_piece(plan, piece, source);
+            add_piece(plan, piece, written);
             return;
         }
     }
-    buf_add_span(&plan->text, source); /* there is no such argument */
+    buf_add_span(&plan->text, written); /* there is no such argument */
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */
@@ -183,15 +183,15 @@ static void take_variable(struct plan *plan, struct span start)
     struct span name = take_marked(&rest);
     const char *spec_text;
     unsigned number = header_number(name, &spec_text);
-    struct span source = span_first(start, start.size - rest.size);
+    struct span written = span_first(start, start.size - rest.size);
     if (name.data && number) {
         struct wpp_spec spec = wpp_spec_parse(span_text(spec_text));
-        add_insert(plan, number, &spec, source);
+        add_insert(plan, number, &spec, written);
     } else if (!name.data) {
         buf_add_byte(&plan->text, '%');
         rest = span_from(start, 1);
     } else if (!add_variable(plan, name)) {
-        buf_add_span(&plan->text, source);
+        buf_add_span(&plan->text, written);
     }
     plan->pending = rest;
 }

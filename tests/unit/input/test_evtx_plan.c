@@ -49,10 +49,10 @@ static int start(void **state)
     uint32_t work = WORK;
     evtx_plans_clear(&plans);
     assert_null(find(FIRST));
-    const struct evtx_source source = {.chunk = chunk(),
+    const struct evtx_fragment fragment = {.chunk = chunk(),
         .at = FIRST + EVTX_PUT_RECORD_HEAD_BYTES,
         .size = size_of_record(FIRST) - EVTX_PUT_RECORD_HEAD_BYTES};
-    assert_null(evtx_tree_read(&tree, &room, &source, &work));
+    assert_null(evtx_tree_read(&tree, &room, &fragment, &work));
     assert_true(evtx_event_fill(&event, &tree, &problem));
     assert_null(problem);
     evtx_plans_add(&plans, &room, &tree, &event, WORK - work);
