@@ -21,17 +21,6 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-void agent_control_save(struct agent *agent)
-{
-    struct error err;
-    bool stored = agent_store_save(agent, &err);
-    atomic_store(&agent->positions_fail, !stored);
-    if (!stored) {
-        log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "positions",
-            "positions are not stored: %s; events may be delivered twice after a crash", err.text);
-    }
-}
-
 /* The counters as JSON, for `etwship/status`. */
 static void write_counters(struct agent *agent, const struct agent_loads *loads, struct buf *out)
 {
@@ -105,15 +94,19 @@ static void report(struct agent *agent)
 
 static void cancel_outputs(struct agent *agent)
 {
-    if (agent->keeps) {
+    switch (positions_rest(agent->positions)) {
+    case POSITIONS_REST_WAITS:
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
             "stopping: some events were not delivered in time. they wait in the spool");
-    } else if (agent->replays) {
+        break;
+    case POSITIONS_REST_REPLAYS:
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
             "stopping: some events were not delivered in time. the next run reads them again");
-    } else {
+        break;
+    case POSITIONS_REST_LOST:
         log_write_as(agent->log, LOG_CAUSE_UNDELIVERED, LOG_LEVEL_WARNING, NULL,
             "stopping: some events were not delivered in time. raise agent.shutdown");
+        break;
     }
     pipeline_cancel(agent->pipeline);
 }
@@ -122,7 +115,8 @@ void agent_control_begin(struct agent *agent)
 {
     uint64_t stats_ns = agent->config->agent.log.stats_ns;
     agent->clock.next_stats = stats_ns ? agent->started_ns + stats_ns : UINT64_MAX;
-    agent->clock.next_save = !agent->keeps ? agent->started_ns + save_every_ns : UINT64_MAX;
+    bool waits = positions_rest(agent->positions) == POSITIONS_REST_WAITS;
+    agent->clock.next_save = waits ? UINT64_MAX : agent->started_ns + save_every_ns;
     agent->clock.next_health = agent->runner->notify.manager ? agent->started_ns + health_every_ns
                                                              : UINT64_MAX;
 }
@@ -147,7 +141,7 @@ uint64_t agent_control_tick(struct agent *agent, uint64_t now)
     uint64_t stats_ns = agent->config->agent.log.stats_ns;
     uint64_t deadline = look_at_outputs(agent, now);
     if (now >= clock->next_save) {
-        agent_control_save(agent);
+        positions_save_or_warn(agent->positions);
         clock->next_save = plat_monotonic_ns() + save_every_ns;
     }
     if (now >= clock->next_stats) {

@@ -7,7 +7,6 @@
 #include "app/plan/app_trust.h"
 #include "app/run/agent_own.h"
 #include "app/run/agent_push.h"
-#include "app/run/agent_spool.h"
 #include "pipeline/assembly/budget.h"
 #include "platform/plat_system.h"
 
@@ -85,7 +84,20 @@ static struct event_observer observe(void *self, size_t worker)
 
 static bool save(void *self, struct error *err)
 {
-    return agent_store_save(self, err);
+    return positions_save(((struct agent *)self)->positions, err);
+}
+
+static bool is_done(
+    void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence)
+{
+    return positions_is_done(
+        ((struct agent *)self)->positions, session, file_id, ret_last_sequence);
+}
+
+static void file_end(
+    void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence)
+{
+    positions_file_end(((struct agent *)self)->positions, session, file_id, last_sequence);
 }
 
 static void warn_output(void *self, const char *output, const char *what, const char *text)
@@ -219,9 +231,6 @@ static bool make_pipeline(struct agent *agent, struct error *err)
 {
     struct agent_plan *plan = agent->plan;
     const struct app_agent *config = &agent->config->agent;
-    for (size_t i = 0; i < plan->output_count; i++) {
-        plan->outputs[i].checkpoint = agent_store_checkpoint(agent, i);
-    }
     agent->tables = calloc(plan->session_count + 1, sizeof(struct process_table *));
     if (!agent->tables) {
         return error_set(err, ERR_MEMORY, "out of memory");
@@ -236,9 +245,6 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .stream_count = plan->stream_count,
         .outputs = plan->outputs,
         .output_count = plan->output_count,
-        .resume = agent->resume,
-        .restarted = agent->restarted,
-        .store = agent_spool_store(agent),
         .left = &agent->runner->losses,
         .dead_letters = agent->dead_letters,
         .output_folder = *agent->output_folder ? agent->output_folder : NULL,
@@ -258,13 +264,14 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .observed = agent->observed,
         .step = agent_session_step,
         .damage = agent_session_damage,
-        .file_end = agent_store_file_end,
-        .is_done = agent_spool_is_done,
-        .save = !agent->keeps && agent->data_dir ? save : NULL,
+        .file_end = file_end,
+        .is_done = is_done,
+        .save = save,
         .ended = output_ended,
         .warn = warn_output,
         .note = note_output,
         .self = agent};
+    positions_set(agent->positions, &settings);
     warn_of_memory(agent);
     agent->pipeline = pipeline_create(&settings, err);
     return agent->pipeline != NULL;
@@ -284,20 +291,25 @@ static bool find_observed(struct agent *agent, struct error *err)
     return agent->observed || error_set(err, ERR_MEMORY, "out of memory");
 }
 
-static bool restore(struct agent *agent)
+static bool open_positions(struct agent *agent, struct error *err)
 {
-    agent_spool_restore(agent);
-    return true;
+    const struct positions_settings settings = {.config = agent->config,
+        .plan = agent->plan,
+        .log = agent->log,
+        .memory = &agent->runner->store};
+    agent->positions = positions_open(&settings, err);
+    return agent->positions != NULL;
 }
 
 static bool make(struct agent *agent, struct error *err)
 {
     agent->ended = calloc(agent->config->output_count + 1, sizeof(*agent->ended));
     return (agent->ended || error_set(err, ERR_MEMORY, "out of memory")) &&
-           agent_store_open(agent, err) && make_identity(agent, err) &&
-           make_summaries(agent, err) && agent_status_init(&agent->status, agent->plan, err) &&
-           agent_sessions_create(agent, err) && restore(agent) && open_dead_letters(agent, err) &&
-           find_observed(agent, err) && make_pipeline(agent, err) && agent_spool_begin(agent, err);
+           open_positions(agent, err) && make_identity(agent, err) && make_summaries(agent, err) &&
+           agent_status_init(&agent->status, agent->plan, err) &&
+           agent_sessions_create(agent, err) && open_dead_letters(agent, err) &&
+           find_observed(agent, err) && make_pipeline(agent, err) &&
+           positions_begin(agent->positions, agent->pipeline, err);
 }
 
 struct agent *agent_create(
@@ -322,7 +334,6 @@ struct agent *agent_create(
     agent->started_ns = plat_monotonic_ns();
     plat_mutex_init(&agent->mutex);
     schema_log_silent_init(&agent->silent);
-    plat_mutex_init(&agent->store_mutex);
     buf_init(&agent->tail, 1024 * 1024);
     if (!make(agent, err)) {
         agent_destroy(agent);
@@ -345,7 +356,7 @@ void agent_destroy(struct agent *agent)
     free(agent->tables);
     dead_letters_destroy(agent->dead_letters);
     agent_sessions_destroy(agent);
-    agent_store_close(agent);
+    positions_close(agent->positions);
     size_t workers = (size_t)agent->config->agent.decode_workers;
     for (size_t i = 0; agent->summaries && i < workers; i++) {
         summary_destroy(agent->summaries[i]);
@@ -357,7 +368,6 @@ void agent_destroy(struct agent *agent)
     buf_fini(&agent->tail);
     free(agent->ended);
     schema_log_silent_fini(&agent->silent);
-    plat_mutex_fini(&agent->store_mutex);
     plat_mutex_fini(&agent->mutex);
     free(agent);
 }
@@ -368,7 +378,8 @@ void agent_destroy(struct agent *agent)
  * again. */
 static bool comes_again(const struct agent *agent, size_t session)
 {
-    return (agent->has_successor || agent->replays) && agent->plan->sessions[session].replayable;
+    return (agent->has_successor || positions_rest(agent->positions) == POSITIONS_REST_REPLAYS) &&
+           agent->plan->sessions[session].replayable;
 }
 
 /* True for all sessions that the output takes, as it does not count by sessions. */
@@ -400,6 +411,7 @@ static void count_sessions(struct agent *agent, struct agent_run_result *result)
 
 static void count_outputs(struct agent *agent, struct agent_run_result *result)
 {
+    bool waits = positions_rest(agent->positions) == POSITIONS_REST_WAITS;
     for (size_t i = 0; i < agent->plan->output_count; i++) {
         const struct output_counts *counts = &agent->status.outputs[i];
         summary_add_output(result->summary, agent->plan->output_configs[i]->name, counts->acked,
@@ -411,7 +423,7 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
         result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
                             counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
         bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));
-        if (agent->keeps && counts->pending && !closed && !agent->has_successor) {
+        if (waits && counts->pending && !closed && !agent->has_successor) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
                 "output %s: %llu events wait in the spool for the next run",
                 agent->plan->output_configs[i]->name, (unsigned long long)counts->pending);
@@ -419,7 +431,7 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
         if (!closed) {
             /* Pending are those of an output that is stuck, or that a spool keeps. */
             bool again = all_comes_again(agent, i);
-            result->undelivered += agent->keeps || again ? 0 : counts->pending;
+            result->undelivered += waits || again ? 0 : counts->pending;
             for (size_t k = OUTPUT_DROP_ENDED; k < OUTPUT_DROP_COUNT; k++) {
                 result->undelivered += again && k == OUTPUT_DROP_STOPPED ? 0 : counts->dropped[k];
             }
@@ -448,7 +460,7 @@ void agent_add_result(struct agent *agent, struct agent_run_result *result)
     merge_summaries(agent, result);
     uint64_t evicted = atomic_load(&agent->letters_evicted);
     summary_add_evicted(result->summary, evicted);
-    result->damaged += agent_spool_letters_lost(agent);
+    result->damaged += positions_letters_lost(agent->positions);
     if (evicted && agent->runner->logs_to_file) {
         tell_evicted(agent, evicted);
     }
@@ -540,7 +552,7 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next)
     }
     agent_sessions_leave_running(agent, next);
     pipeline_expect_successor(agent->pipeline);
-    if (!agent->keeps) {
+    if (positions_rest(agent->positions) != POSITIONS_REST_WAITS) {
         pipeline_retry_now(agent->pipeline);
     }
     agent_sessions_stop(agent);
@@ -575,6 +587,6 @@ bool agent_finish(struct agent *agent)
     agent_push_last(runner);
     agent_runner_show(runner, NULL);
     agent_state_change(agent, AGENT_STATE_ENDED);
-    agent_control_save(agent);
+    positions_end(agent->positions);
     return agent->drained == AGENT_DRAIN_DONE;
 }

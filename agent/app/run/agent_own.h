@@ -3,6 +3,7 @@
 
 #include "app/log/log.h"
 #include "app/plan/agent_plan.h"
+#include "app/positions/positions.h"
 #include "app/run/agent_runner.h"
 #include "app/run/agent_setup.h"
 #include "app/state/agent_identity.h"
@@ -31,19 +32,6 @@ struct agent_session {
     struct error error;                /* INPUT_FAILED */
     char trouble[AGENT_TROUBLE_BYTES]; /* why it is not read now; guarded by the agent's mutex */
     atomic_bool failed;                /* INPUT_FAILED, for other threads */
-};
-
-/* A file that was given whole, and that not all outputs may have taken yet. */
-struct agent_file {
-    size_t session;
-    uint8_t id[16];
-    uint64_t last_sequence;
-};
-
-/* An output in a store that keeps no batches. */
-struct agent_progress {
-    struct buf others;     /* its sessions that this run does not have: catalogue_progress_add */
-    struct buf checkpoint; /* of the run before */
 };
 
 /* Of the thread that keeps time. */
@@ -81,7 +69,6 @@ struct agent {
     struct buf tail;
     struct dead_letters *dead_letters;    /* NULL: what outputs refuse is lost */
     atomic_uint_fast64_t letters_evicted; /* letters that made room for others, each one an event */
-    atomic_bool positions_fail;           /* the last try to store positions did */
     struct process_table **tables;        /* by session: those that are its own */
     struct pipeline *pipeline;
     uint64_t unsure_told; /* events, by agent_unsure_warn */
@@ -105,27 +92,11 @@ struct agent {
     struct schema_log_silent silent; /* providers that were named in the log */
 
     const char *data_dir; /* NULL: nothing is remembered beyond the process */
-    bool
-        keeps; /* batches wait on the disk; else in memory, and the store notes how far each output is */
-    bool replays; /* the latter, where all sessions can be read again, so that nothing is lost */
     char output_folder
         [DATA_FOLDER_PATH_BYTES]; /* in data_dir, for files of outputs' own; "": none */
 
-    struct agent_spool *spool; /* agent_spool.c */
-
-    /* Positions: agent_store.c. The mutex guards all of it, and the store unless it keeps batches; it is held
-     * while the disk is written. */
-    struct plat_mutex store_mutex;
-    struct agent_progress *progress; /* by output; NULL if the store keeps batches */
-    struct agent_live *live;         /* by session: agent_live.c */
-    uint64_t *resume;                /* [session * output_count + output] */
-    uint64_t *observed;              /* [session]: agent_observed.h */
-    bool restarted;                  /* an earlier run has left positions */
-    uint64_t *stored;                /* [output * (session_count + 1) + session] */
-    uint64_t *stored_changes;        /* by output */
-    struct agent_file *files;
-    size_t file_count;
-    size_t file_capacity;
+    struct positions *positions;
+    uint64_t *observed; /* [session]: agent_observed.h */
 };
 
 /* agent_generation.c: one agent from its making to its end, on the thread of agent_run but where said. */
@@ -184,33 +155,9 @@ uint64_t agent_no_match(struct agent *agent);
  * last call. One thread at a time. */
 void agent_unsure_warn(struct agent *agent);
 
-/* agent_live.c: positions of live sessions. Under the store's mutex, except open and close. */
-bool agent_live_open(struct agent *agent, struct error *err);
-void agent_live_close(struct agent *agent);
-/* After the outputs' states were taken; with a spool that keeps, while staging. */
-bool agent_live_save(struct agent *agent, struct error *err);
-
-/* Up to where all outputs of a session have acked, or it is in a spool that keeps. False: no output takes it; then
- * ${ret_sequence} is left alone unless a spool keeps. */
-bool agent_live_acked(const struct agent *agent, size_t session, uint64_t *ret_sequence);
-
 /* agent_control.c: what the thread that keeps time does for the agent that runs. */
 void agent_control_begin(struct agent *agent);
 /* Do what is due; returns when something is next. */
 uint64_t agent_control_tick(struct agent *agent, uint64_t now_ns);
-/* Store positions; a failure is a line of the log. */
-void agent_control_save(struct agent *agent);
-
-/* agent_store.c */
-bool agent_store_open(struct agent *agent, struct error *err);
-/* Take what the outputs have acked, and write it. Any thread. */
-bool agent_store_save(struct agent *agent, struct error *err);
-void agent_store_file_end(
-    void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
-/* Stage which files are settled as a whole, and report that to their inputs. By the store's owner, with
- * the store's mutex. */
-bool agent_store_finish_files(struct agent *agent, struct error *err);
-struct span agent_store_checkpoint(const struct agent *agent, size_t output);
-void agent_store_close(struct agent *agent);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "app/plan/app_budgets.h"
 #include "app/run/agent_own.h"
-#include "app/run/agent_spool.h"
 #include "input/windows/etw_orphans.h"
 #include "platform/plat_system.h"
 #include "schema/events/kernel_names.h"
@@ -90,7 +89,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
             .provider_count = config->providers.count,
             .scope = agent->plan->evt_scopes[i],
             .kernel_event = kernel_names_find,
-            .last_time = agent_spool_last_time(agent, i),
+            .last_time = positions_last_time(agent->positions, i),
             .takeover = agent_takeover_find(&agent->runner->takeover, config->name, config->ops),
             .language = agent->config->agent.language,
             .data_dir = agent->data_dir,
@@ -102,6 +101,9 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
         if (!agent->sessions[i].input) {
             return false;
         }
+    }
+    for (size_t i = 0; i < count; i++) {
+        positions_restore(agent->positions, i, agent->sessions[i].input);
     }
     return true;
 }

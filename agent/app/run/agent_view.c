@@ -52,7 +52,7 @@ static void look_at_health(struct view *view, struct agent *agent, const struct 
         .sessions = view->sessions,
         .ended_outputs = view->ended_outputs,
         .spool_keeps = spool->keeps,
-        .positions_fail = atomic_load(&agent->positions_fail),
+        .positions_fail = positions_failed(agent->positions),
         .letters_evicted = atomic_load(&agent->letters_evicted),
         .error = agent_metrics_error(&view->status, agent->plan),
         .now_ns = plat_monotonic_ns()};

@@ -85,6 +85,7 @@ struct pipeline_store {
     /* Stage what else belongs into a commit; see spool_durable.h. pipeline_staged returns the
      * position of a session in that commit. On the spool's thread. May be NULL. */
     bool (*stage)(void *self, struct store *store, bool all, struct error *err);
+    void *self; /* of it */
 };
 
 /* Everything is borrowed, and outlives the pipeline. */

@@ -16,7 +16,7 @@ static bool stage_commit(void *self, struct store *store, bool all, struct error
     struct spool_setup *setup = self;
     const struct pipeline_settings *s = &setup->settings;
     return losses_stage(setup->losses, store, all, err) &&
-           (!s->store.stage || s->store.stage(s->self, store, all, err));
+           (!s->store.stage || s->store.stage(s->store.self, store, all, err));
 }
 
 /* Report events that waited for an output that is not configured now. */

@@ -1,4 +1,5 @@
 #include "app/run/agent_own.h"
+#include "store/store.h"
 #include "support/pipeline_rig.h"
 
 /* An agent hands over to another one while an output does not return from a call. */
@@ -6,6 +7,8 @@
 struct fixture {
     struct agent_runner runner;
     struct agent agent;
+    struct app_config config;
+    struct agent_plan plan;
     size_t warnings;
 };
 
@@ -30,10 +33,19 @@ static void fixture_init(struct fixture *f, struct pipeline *pipeline, bool stop
     f->agent.log = log_create(
         &(struct log_settings){.level = LOG_LEVEL_WARNING, .console = count_line, .self = f}, &err);
     assert_non_null(f->agent.log);
+    f->config.spool.mode = APP_SPOOL_MEMORY;
+    f->agent.positions = positions_open(&(struct positions_settings){.config = &f->config,
+                                            .plan = &f->plan,
+                                            .log = f->agent.log,
+                                            .memory = &f->runner.store},
+        &err);
+    assert_non_null(f->agent.positions);
 }
 
 static void fixture_fini(struct fixture *f)
 {
+    positions_close(f->agent.positions);
+    store_close(f->runner.store);
     log_destroy(f->agent.log);
     plat_mutex_fini(&f->agent.mutex);
     plat_cond_fini(&f->runner.changed);

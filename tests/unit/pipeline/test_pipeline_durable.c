@@ -16,9 +16,8 @@ struct runs {
 static bool on_stage(void *self, struct store *store, bool all, struct error *err)
 {
     (void)all;
-    struct rig *rig = self;
-    struct runs *runs = (struct runs *)rig;
-    runs->staged = pipeline_staged(rig->pipeline, 0);
+    struct runs *runs = self;
+    runs->staged = pipeline_staged(runs->rig.pipeline, 0);
     uint8_t state[8] = {(uint8_t)runs->staged};
     return store_source_state(store, span_text("one"), span_make(state, sizeof(state)), err);
 }
@@ -32,8 +31,10 @@ static void runs_init(struct runs *runs, size_t sessions, const size_t *outputs,
     assert_int_equal(temp_folder_make(runs->folder, "runs"), 0);
     snprintf(runs->path, sizeof(runs->path), "%s/spool", runs->folder);
     runs->rig.streams[0].key = keys[0];
-    runs->rig.settings.store = (struct pipeline_store){
-        .sync_interval_ns = UINT64_C(5000000), .sync_bytes = 1024 * 1024, .stage = on_stage};
+    runs->rig.settings.store = (struct pipeline_store){.sync_interval_ns = UINT64_C(5000000),
+        .sync_bytes = 1024 * 1024,
+        .stage = on_stage,
+        .self = runs};
 }
 
 static void run_begin(struct runs *runs)

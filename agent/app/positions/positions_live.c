@@ -1,7 +1,6 @@
 #include <stdlib.h>
 
-#include "app/run/agent_own.h"
-#include "app/run/agent_spool.h"
+#include "app/positions/positions_own.h"
 #include "platform/plat_system.h"
 
 /*
@@ -16,22 +15,17 @@
 static const uint64_t held_back_100ns = 50000000; /* flush timers and queues: 5 s */
 static const uint64_t store_every_100ns = 100000000;
 
-struct agent_live {
+struct positions_live {
     uint64_t mark_sequence;
     uint64_t mark_time; /* FILETIME; 0: no mark */
     uint64_t settled;   /* FILETIME */
     uint64_t stored;
 };
 
-bool agent_live_open(struct agent *agent, struct error *err)
+bool positions_live_open(struct positions *p, struct error *err)
 {
-    agent->live = calloc(agent->plan->session_count + 1, sizeof(*agent->live));
-    return agent->live || error_set(err, ERR_MEMORY, "out of memory");
-}
-
-void agent_live_close(struct agent *agent)
-{
-    free(agent->live);
+    p->live = calloc(p->plan->session_count + 1, sizeof(*p->live));
+    return p->live || error_set(err, ERR_MEMORY, "out of memory");
 }
 
 /* The last sequence so far, from the ledger. */
@@ -41,16 +35,16 @@ static uint64_t numbered(const struct session_counts *counts)
            counts->dropped[SESSION_DROP_STACK_WALK] + counts->gaps;
 }
 
-bool agent_live_acked(const struct agent *agent, size_t session, uint64_t *ret_sequence)
+bool positions_live_acked(const struct positions *p, size_t session, uint64_t *ret_sequence)
 {
-    const struct agent_plan *plan = agent->plan;
+    const struct agent_plan *plan = p->plan;
     bool taken = false;
-    if (agent->keeps) {
-        *ret_sequence = pipeline_staged(agent->pipeline, session);
-        return agent->plan->sessions[session].stream_count > 0;
+    if (p->keeps) {
+        *ret_sequence = pipeline_staged(p->pipeline, session);
+        return p->plan->sessions[session].stream_count > 0;
     }
     for (size_t o = 0; o < plan->output_count; o++) {
-        uint64_t sequence = agent->stored[o * (plan->session_count + 1) + session];
+        uint64_t sequence = p->stored[o * (plan->session_count + 1) + session];
         if (plan->takes[session * plan->output_count + o]) {
             *ret_sequence = !taken || sequence < *ret_sequence ? sequence : *ret_sequence;
             taken = true;
@@ -59,13 +53,13 @@ bool agent_live_acked(const struct agent *agent, size_t session, uint64_t *ret_s
     return taken;
 }
 
-static bool look_at(struct agent *agent, size_t session, const struct session_counts *counts,
+static bool look_at(struct positions *p, size_t session, const struct session_counts *counts,
     bool is_end, struct error *err)
 {
-    struct agent_live *live = &agent->live[session];
+    struct positions_live *live = &p->live[session];
     uint64_t now = plat_now_filetime();
     uint64_t acked = 0;
-    if (!agent_live_acked(agent, session, &acked)) {
+    if (!positions_live_acked(p, session, &acked)) {
         return true;
     }
     if (live->mark_time && acked >= live->mark_sequence) {
@@ -79,26 +73,27 @@ static bool look_at(struct agent *agent, size_t session, const struct session_co
         live->mark_sequence = numbered(counts);
     }
     bool is_due = live->settled > live->stored + (is_end ? 0 : store_every_100ns);
-    if (is_due && !agent_spool_put_time(agent, session, live->settled, err)) {
+    if (is_due &&
+        !store_live(p->store, span_text(positions_session(p, session)), live->settled, err)) {
         return false;
     }
     live->stored = is_due ? live->settled : live->stored;
     return true;
 }
 
-bool agent_live_save(struct agent *agent, struct error *err)
+bool positions_live_save(struct positions *p, struct error *err)
 {
-    size_t count = agent->plan->session_count;
+    size_t count = p->plan->session_count;
     struct session_counts *counts = calloc(count + 1, sizeof(*counts));
     bool ok = true;
     if (!counts) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    bool is_end = agent_state_now(agent) == AGENT_STATE_ENDED;
-    ledger_look(pipeline_ledger(agent->pipeline), counts, NULL);
+    bool is_end = atomic_load(&p->is_over);
+    ledger_look(pipeline_ledger(p->pipeline), counts, NULL);
     for (size_t s = 0; ok && s < count; s++) {
-        if (!agent->plan->sessions[s].replayable) {
-            ok = look_at(agent, s, &counts[s], is_end, err);
+        if (!p->plan->sessions[s].replayable) {
+            ok = look_at(p, s, &counts[s], is_end, err);
         }
     }
     free(counts);

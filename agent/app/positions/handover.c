@@ -1,8 +1,7 @@
-#include "app/run/agent_handover.h"
+#include "app/positions/handover.h"
 
 #include <stdlib.h>
 
-#include "app/run/agent_own.h"
 #include "app/state/data_folder.h"
 #include "app/state/spool_facts.h"
 #include "platform/plat_system.h"
@@ -12,36 +11,37 @@
 #include "store/store.h"
 
 /*
- * In memory each output has a position of its own (a row of progress). A spool on the disk knows how far a
- * session is in each stream instead. A stream begins at the lowest position of its outputs. Its other outputs
- * leave out what they took beyond that. The store remembers these positions as the state of a session whose
- * name no session can have: lines of session, output, number, and the last batch that was in the spool then.
- * An output takes these earlier batches in any case, whatever their numbers
- * (pipeline/batch/delivered.h, a line for each step).
+ * In memory each output has a position of its own (a row of progress). A spool on the disk knows
+ * how far a session is in each stream instead. A stream begins at the lowest position of its
+ * outputs. Its other outputs leave out what they took beyond that. The store remembers these
+ * positions as the state of a session whose name no session can have: lines of session, output,
+ * number, and the last batch that was in the spool then. An output takes these earlier batches in
+ * any case, whatever their numbers (pipeline/batch/delivered.h, a line for each step).
  *
- * An output has a row of progress as long as its last run was one in memory. The way to the disk takes two
- * commits. The first says where streams begin. The pipeline then stages the checkpoints, and the second commit
- * writes these and removes the rows. After a kill between the two, the agent repeats both; nothing was delivered
- * yet. The way to memory takes one commit: it makes the row and removes the checkpoint of the output's chain.
+ * An output has a row of progress as long as its last run was one in memory. The way to the disk
+ * takes two commits. The first says where streams begin. The pipeline then stages the checkpoints,
+ * and the second commit writes these and removes the rows. After a kill between the two, the agent
+ * repeats both; nothing was delivered yet. The way to memory takes one commit: it makes the row and
+ * removes the checkpoint of the output's chain.
  */
 static const char delivered_name[] = "/had";
 
-static const char *session_name(const struct agent *agent, size_t session)
+static const char *session_name(const struct agent_plan *plan, size_t session)
 {
-    return agent->plan->session_configs[session]->name;
+    return plan->session_configs[session]->name;
 }
 
-static const char *output_name(const struct agent *agent, size_t output)
+static const char *output_name(const struct agent_plan *plan, size_t output)
 {
-    return agent->plan->output_configs[output]->name;
+    return plan->output_configs[output]->name;
 }
 
-static bool takes(const struct agent *agent, size_t session, size_t output)
+static bool takes(const struct agent_plan *plan, size_t session, size_t output)
 {
-    return agent->plan->takes[session * agent->plan->output_count + output];
+    return plan->takes[session * plan->output_count + output];
 }
 
-/* ---- what outputs delivered ---------------------------------------------------------------------- */
+/* ---- what outputs delivered ------------------------------------------------------------------ */
 
 static struct span next_word(struct span *text, uint8_t end)
 {
@@ -60,9 +60,9 @@ static uint64_t number_of(struct span word)
     return number;
 }
 
-static void read_delivered(const struct agent *agent, struct span text, struct delivered *delivered)
+static void read_delivered(
+    const struct agent_plan *plan, struct span text, struct delivered *delivered)
 {
-    const struct agent_plan *plan = agent->plan;
     while (text.size) {
         struct span line = next_word(&text, '\n');
         size_t session = agent_plan_find_session(plan, next_word(&line, ' '));
@@ -76,30 +76,29 @@ static void read_delivered(const struct agent *agent, struct span text, struct d
 }
 
 /* Notes about the output from runs with a spool on disk. */
-static bool find_delivered(
-    const struct agent *agent, struct store *store, struct delivered *delivered, struct error *err)
+static bool find_delivered(const struct agent_plan *plan, struct store *store,
+    struct delivered *delivered, struct error *err)
 {
     struct buf text;
     buf_init(&text, STORE_VALUE_MAX);
     bool ok = store_find_source_state(store, span_text(delivered_name), &text, err);
     if (ok) {
-        read_delivered(agent, buf_span(&text), delivered);
+        read_delivered(plan, buf_span(&text), delivered);
     }
     buf_fini(&text);
     return ok;
 }
 
-bool agent_handover_put_delivered(const struct agent *agent, struct store *store,
-    const struct agent_handover *handover, struct error *err)
+bool handover_put_delivered(const struct agent_plan *plan, struct store *store,
+    const struct handover *handover, struct error *err)
 {
-    const struct agent_plan *plan = agent->plan;
     struct buf text;
     buf_init(&text, STORE_VALUE_MAX);
     for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
         const struct delivered *delivered = &handover->delivered[i];
         for (size_t k = 0; k < delivered->count; k++) {
-            buf_printf(&text, "%s %s %llu %llu\n", session_name(agent, i / plan->output_count),
-                output_name(agent, i % plan->output_count),
+            buf_printf(&text, "%s %s %llu %llu\n", session_name(plan, i / plan->output_count),
+                output_name(plan, i % plan->output_count),
                 (unsigned long long)delivered->steps[k].number,
                 (unsigned long long)delivered->steps[k].last_batch);
         }
@@ -110,12 +109,12 @@ bool agent_handover_put_delivered(const struct agent *agent, struct store *store
     return ok;
 }
 
-/* ---- from memory to disk ------------------------------------------------------------------------- */
+/* ---- from memory to disk --------------------------------------------------------------------- */
 
 struct taking {
-    const struct agent *agent;
+    const struct agent_plan *plan;
     struct store *store;
-    struct agent_handover *handover;
+    struct handover *handover;
     uint64_t *sequences; /* [session * output_count + output], … */
     bool *found;         /* … if the output's row has the session */
     bool ok;
@@ -126,7 +125,7 @@ struct taking {
 static bool take_row(void *self, const struct catalogue_progress *progress)
 {
     struct taking *taking = self;
-    const struct agent_plan *plan = taking->agent->plan;
+    const struct agent_plan *plan = taking->plan;
     size_t output = agent_plan_find_output(plan, progress->output);
     struct span rest = progress->sessions;
     struct span name;
@@ -154,10 +153,9 @@ static bool take_row(void *self, const struct catalogue_progress *progress)
  * everything in the stream. */
 static bool take_position(struct taking *taking, size_t stream, size_t session, uint64_t id)
 {
-    const struct agent *agent = taking->agent;
-    const struct agent_plan *plan = agent->plan;
-    struct agent_handover *handover = taking->handover;
-    const struct span name = span_text(session_name(agent, session));
+    const struct agent_plan *plan = taking->plan;
+    struct handover *handover = taking->handover;
+    const struct span name = span_text(session_name(plan, session));
     uint64_t last_id = store_last_id(taking->store);
     uint64_t lowest = UINT64_MAX;
     uint64_t before = 0;
@@ -167,7 +165,7 @@ static bool take_position(struct taking *taking, size_t stream, size_t session, 
     for (size_t o = 0; o < plan->output_count; o++) {
         size_t cell = session * plan->output_count + o;
         uint64_t delivered = delivered_number(&handover->delivered[cell]);
-        if (plan->outputs[o].stream != stream || !takes(agent, session, o)) {
+        if (plan->outputs[o].stream != stream || !takes(plan, session, o)) {
             continue;
         }
         if (taking->found[cell]) {
@@ -186,7 +184,7 @@ static bool take_position(struct taking *taking, size_t stream, size_t session, 
 
 static bool has_left(const struct taking *taking, size_t stream)
 {
-    const struct agent_plan *plan = taking->agent->plan;
+    const struct agent_plan *plan = taking->plan;
     bool any = false;
     for (size_t o = 0; o < plan->output_count; o++) {
         any = any || (plan->outputs[o].stream == stream && taking->handover->left[o]);
@@ -196,7 +194,7 @@ static bool has_left(const struct taking *taking, size_t stream)
 
 static bool take_streams(struct taking *taking)
 {
-    const struct agent_plan *plan = taking->agent->plan;
+    const struct agent_plan *plan = taking->plan;
     bool ok = true;
     for (size_t i = 0; ok && i < plan->stream_count; i++) {
         const struct pipeline_stream *stream = &plan->streams[i];
@@ -213,9 +211,8 @@ static bool take_streams(struct taking *taking)
     return ok;
 }
 
-static bool allocate(const struct agent *agent, struct agent_handover *handover, struct error *err)
+static bool allocate(const struct agent_plan *plan, struct handover *handover, struct error *err)
 {
-    const struct agent_plan *plan = agent->plan;
     handover->known = calloc(plan->stream_count * plan->session_count + 1, sizeof(bool));
     handover->delivered = calloc(
         plan->session_count * plan->output_count + 1, sizeof(struct delivered));
@@ -238,12 +235,12 @@ static bool tell_failed(struct error *err)
         why.text);
 }
 
-bool agent_handover_to_disk(
-    struct agent *agent, struct store *store, struct agent_handover *handover, struct error *err)
+bool handover_to_disk(const struct agent_plan *plan, struct store *store, struct handover *handover,
+    struct error *err)
 {
-    size_t cells = agent->plan->session_count * agent->plan->output_count + 1;
+    size_t cells = plan->session_count * plan->output_count + 1;
     struct store_committed committed;
-    struct taking taking = {.agent = agent,
+    struct taking taking = {.plan = plan,
         .store = store,
         .handover = handover,
         .sequences = calloc(cells, sizeof(*taking.sequences)),
@@ -251,11 +248,11 @@ bool agent_handover_to_disk(
         .ok = true,
         .err = err};
     bool ok = (taking.sequences && taking.found) || error_set(err, ERR_MEMORY, "out of memory");
-    ok = ok && allocate(agent, handover, err) &&
-         find_delivered(agent, store, handover->delivered, err) &&
+    ok = ok && allocate(plan, handover, err) &&
+         find_delivered(plan, store, handover->delivered, err) &&
          store_each_progress(store, take_row, &taking, err) && taking.ok;
-    if (ok && handover->any) { /* agent_sources.c reads what is committed */
-        ok = (take_streams(&taking) && agent_handover_put_delivered(agent, store, handover, err) &&
+    if (ok && handover->any) { /* positions_sources.c reads what is committed */
+        ok = (take_streams(&taking) && handover_put_delivered(plan, store, handover, err) &&
                  store_commit(store, &committed, err)) ||
              tell_failed(err);
     }
@@ -264,13 +261,13 @@ bool agent_handover_to_disk(
     return ok;
 }
 
-bool agent_handover_done(const struct agent *agent, struct store *store,
-    const struct agent_handover *handover, struct error *err)
+bool handover_done(const struct agent_plan *plan, struct log *log, struct store *store,
+    const struct handover *handover, struct error *err)
 {
     struct store_committed committed;
     bool ok = true;
-    for (size_t o = 0; ok && o < agent->plan->output_count; o++) {
-        const struct store_progress none = {.name = span_text(output_name(agent, o))};
+    for (size_t o = 0; ok && o < plan->output_count; o++) {
+        const struct store_progress none = {.name = span_text(output_name(plan, o))};
         ok = !handover->left[o] || store_progress(store, &none, err);
     }
     if (!handover->any) {
@@ -279,13 +276,13 @@ bool agent_handover_done(const struct agent *agent, struct store *store,
     if (!ok || !store_commit(store, &committed, err)) {
         return tell_failed(err);
     }
-    log_write(agent->log, LOG_LEVEL_INFO, NULL,
+    log_write(log, LOG_LEVEL_INFO, NULL,
         "spool: outputs continue after the last events that they delivered in an earlier run, "
         "which kept no events on the disk");
     return true;
 }
 
-void agent_handover_fini(struct agent_handover *handover, size_t output_count)
+void handover_fini(struct handover *handover, size_t output_count)
 {
     for (size_t o = 0; handover->checkpoints && o < output_count; o++) {
         buf_fini(&handover->checkpoints[o]);
@@ -296,7 +293,7 @@ void agent_handover_fini(struct agent_handover *handover, size_t output_count)
     free(handover->checkpoints);
 }
 
-/* ---- from disk to memory ------------------------------------------------------------------------- */
+/* ---- from disk to memory --------------------------------------------------------------------- */
 
 /* An output of the plan in the catalogue. */
 struct known_output {
@@ -306,7 +303,7 @@ struct known_output {
 };
 
 struct giving {
-    const struct agent *agent;
+    const struct agent_plan *plan;
     struct known_output *outputs;
     struct delivered *delivered; /* of which the numbers count: in memory there are no batches */
     uint64_t *sequences;         /* [session * output_count + output]; 0: nothing */
@@ -315,15 +312,14 @@ struct giving {
 static bool note_row(void *self, const struct catalogue_progress *progress)
 {
     const struct giving *giving = self;
-    giving->outputs[agent_plan_find_output(giving->agent->plan, progress->output)].has_progress =
-        true;
+    giving->outputs[agent_plan_find_output(giving->plan, progress->output)].has_progress = true;
     return true;
 }
 
 static bool note_range(void *self, const struct catalogue_range *range)
 {
     const struct giving *giving = self;
-    for (size_t o = 0; o < giving->agent->plan->output_count; o++) {
+    for (size_t o = 0; o < giving->plan->output_count; o++) {
         if (giving->outputs[o].id == range->output && range->last == UINT64_MAX) {
             giving->outputs[o].stream = range->stream;
         }
@@ -334,7 +330,7 @@ static bool note_range(void *self, const struct catalogue_range *range)
 static bool note_source(void *self, const struct catalogue_source *source)
 {
     const struct giving *giving = self;
-    const struct agent_plan *plan = giving->agent->plan;
+    const struct agent_plan *plan = giving->plan;
     size_t s = agent_plan_find_session(plan, source->session);
     if (s == plan->session_count || !plan->sessions[s].replayable) {
         return true;
@@ -343,7 +339,7 @@ static bool note_source(void *self, const struct catalogue_source *source)
         const struct known_output *output = &giving->outputs[o];
         size_t cell = s * plan->output_count + o;
         uint64_t delivered = delivered_number(&giving->delivered[cell]);
-        if (output->id && output->stream == source->stream && takes(giving->agent, s, o)) {
+        if (output->id && output->stream == source->stream && takes(giving->plan, s, o)) {
             giving->sequences[cell] = delivered > source->sequence ? delivered : source->sequence;
         }
     }
@@ -354,8 +350,8 @@ static bool note_source(void *self, const struct catalogue_source *source)
 static bool give_output(
     const struct giving *giving, struct store *store, size_t output, struct error *err)
 {
-    const struct agent_plan *plan = giving->agent->plan;
-    const struct span name = span_text(output_name(giving->agent, output));
+    const struct agent_plan *plan = giving->plan;
+    const struct span name = span_text(output_name(giving->plan, output));
     struct buf sessions;
     struct buf checkpoint;
     buf_init(&sessions, STORE_VALUE_MAX);
@@ -363,7 +359,7 @@ static bool give_output(
     for (size_t s = 0; s < plan->session_count; s++) {
         uint64_t sequence = giving->sequences[s * plan->output_count + output];
         if (sequence) {
-            catalogue_progress_add(&sessions, span_text(session_name(giving->agent, s)), sequence);
+            catalogue_progress_add(&sessions, span_text(session_name(giving->plan, s)), sequence);
         }
     }
     bool ok = catalogue_find_checkpoint(
@@ -383,29 +379,29 @@ static bool give_output(
 static bool give_all(
     struct giving *giving, struct store *store, const struct spool_facts *facts, struct error *err)
 {
-    const struct agent *agent = giving->agent;
+    const struct agent_plan *plan = giving->plan;
     struct catalogue *catalogue = store_catalogue(store);
-    for (size_t o = 0; o < agent->plan->output_count; o++) {
-        const struct spool_output_facts *output = spool_facts_output(facts, output_name(agent, o));
+    for (size_t o = 0; o < plan->output_count; o++) {
+        const struct spool_output_facts *output = spool_facts_output(facts, output_name(plan, o));
         giving->outputs[o].id = output ? output->chain->id : 0;
     }
-    bool ok = find_delivered(agent, store, giving->delivered, err) &&
+    bool ok = find_delivered(plan, store, giving->delivered, err) &&
               store_each_progress(store, note_row, giving, err) &&
               catalogue_ranges(catalogue, note_range, giving, err) &&
               catalogue_sources(catalogue, note_source, giving, err);
-    for (size_t o = 0; ok && o < agent->plan->output_count; o++) {
+    for (size_t o = 0; ok && o < plan->output_count; o++) {
         const struct known_output *output = &giving->outputs[o];
         ok = output->has_progress || output->id == 0 || give_output(giving, store, o, err);
     }
     return ok;
 }
 
-static bool give(
-    struct agent *agent, struct store *store, const struct spool_facts *facts, struct error *err)
+static bool give(const struct agent_plan *plan, struct store *store,
+    const struct spool_facts *facts, struct error *err)
 {
-    size_t outputs = agent->plan->output_count + 1;
-    size_t cells = agent->plan->session_count * agent->plan->output_count + 1;
-    struct giving giving = {.agent = agent,
+    size_t outputs = plan->output_count + 1;
+    size_t cells = plan->session_count * plan->output_count + 1;
+    struct giving giving = {.plan = plan,
         .outputs = calloc(outputs, sizeof(*giving.outputs)),
         .delivered = calloc(cells, sizeof(*giving.delivered)),
         .sequences = calloc(cells, sizeof(*giving.sequences))};
@@ -419,29 +415,30 @@ static bool give(
 }
 
 /* Log a warning: these events stay undelivered until the durable spool is used again. */
-static void tell_waiting(
-    const struct agent *agent, const char *folder, const struct spool_facts *facts)
+static void tell_waiting(const struct agent_plan *plan, struct log *log, bool has_folder,
+    const char *folder, const struct spool_facts *facts)
 {
     const char *way =
-        agent->data_dir
+        has_folder
             ? "with spool.mode: memory they stay there. run with spool.mode: durable"
             : "with spool.mode: memory they stay there, unless another agent ships them. run with "
               "spool.mode: durable";
     for (size_t i = 0; i < facts->output_count; i++) {
         const struct spool_output_facts *output = &facts->outputs[i];
-        bool is_ours = agent->data_dir || agent_plan_find_output(agent->plan,
-                                              span_text(output->name)) < agent->plan->output_count;
+        bool is_ours = has_folder ||
+                       agent_plan_find_output(plan, span_text(output->name)) < plan->output_count;
         if (output->backlog.records && is_ours) {
-            log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
+            log_write_as(log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
                 "%llu events wait in %s for output %s: %s, or drop them with etwship spool forget",
                 (unsigned long long)output->backlog.records, folder, output->name, way);
         }
     }
 }
 
-/* An agent without a folder of its own remembers nothing. But an earlier run may have had its durable spool in
- * the system's folder. This one only reads there, as the folder may be another agent's. */
-static void look_at_default(const struct agent *agent)
+/* An agent without a folder of its own remembers nothing. But an earlier run may have had its
+ * durable spool in the system's folder. This one only reads there, as the folder may be another
+ * agent's. */
+static void look_at_default(const struct agent_plan *plan, struct log *log)
 {
     char path[DATA_FOLDER_PATH_BYTES];
     struct spool_facts facts;
@@ -452,26 +449,27 @@ static void look_at_default(const struct agent *agent)
     }
     struct catalogue *catalogue = catalogue_open(path, CATALOGUE_READ, &ignored);
     if (catalogue && spool_facts_read(catalogue, &facts, &ignored)) {
-        tell_waiting(agent, folder, &facts);
+        tell_waiting(plan, log, false, folder, &facts);
         spool_facts_fini(&facts);
     }
     catalogue_close(catalogue);
 }
 
-bool agent_handover_to_memory(struct agent *agent, struct store *store, struct error *err)
+bool handover_to_memory(const struct agent_plan *plan, struct log *log, const char *data_dir,
+    struct store *store, struct error *err)
 {
     char folder[DATA_FOLDER_PATH_BYTES];
     struct spool_facts facts;
-    if (!agent->data_dir) {
-        look_at_default(agent);
+    if (!data_dir) {
+        look_at_default(plan, log);
         return true;
     }
-    if (!data_folder_path(agent->data_dir, "spool", folder, err) ||
+    if (!data_folder_path(data_dir, "spool", folder, err) ||
         !spool_facts_read(store_catalogue(store), &facts, err)) {
         return false;
     }
-    tell_waiting(agent, folder, &facts);
-    bool ok = give(agent, store, &facts, err);
+    tell_waiting(plan, log, true, folder, &facts);
+    bool ok = give(plan, store, &facts, err);
     spool_facts_fini(&facts);
     return ok;
 }
