@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/grow.h"
 #include "base/utf.h"
 
 /*
@@ -145,14 +146,8 @@ static uint64_t step(
 static bool add_path(struct walk *walk, const char *name)
 {
     struct paths *found = &walk->found;
-    if (found->count == found->capacity) {
-        size_t capacity = found->capacity ? found->capacity * 2 : 64;
-        char **items = realloc(found->items, capacity * sizeof(*items));
-        if (!items) {
-            return false;
-        }
-        found->items = items;
-        found->capacity = capacity;
+    if (!grow_list(&found->items, found->count, &found->capacity, sizeof(*found->items))) {
+        return false;
     }
     size_t name_size = strlen(name) + 1;
     char *path = malloc(walk->path.size + name_size);
