@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "config/config_text.h"
 #include "config/config_yaml.h"
 
@@ -55,15 +56,10 @@ size_t config_walk_remember(
     struct config_walk *walk, const yaml_node_t *node, const void *start, size_t size)
 {
     struct config *config = walk->config;
-    if (config->place_count == config->place_capacity) {
-        size_t capacity = config->place_capacity ? config->place_capacity * 2 : 64;
-        struct config_place *places = realloc(config->places, capacity * sizeof(*config->places));
-        if (!places) {
-            config_walk_stop(walk, node, "out of memory. free some and retry");
-            return SIZE_MAX;
-        }
-        config->places = places;
-        config->place_capacity = capacity;
+    if (!grow_list(&config->places, config->place_count, &config->place_capacity,
+            sizeof(*config->places))) {
+        config_walk_stop(walk, node, "out of memory. free some and retry");
+        return SIZE_MAX;
     }
     config->places[config->place_count] = (struct config_place){
         .start = start,

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/utf.h"
 #include "decode/decode_own.h"
 
@@ -33,17 +34,8 @@ void decoder_fini(struct decoder *decoder)
 
 static bool grow_fields(struct decoder *d)
 {
-    uint32_t capacity = d->field_capacity ? d->field_capacity * 2 : FIRST_CAPACITY;
-    if (d->field_count >= DECODE_MAX_FIELDS) {
-        return false;
-    }
-    struct field *fields = realloc(d->fields, capacity * sizeof(*fields));
-    if (!fields) {
-        return false;
-    }
-    d->fields = fields;
-    d->field_capacity = capacity;
-    return true;
+    return d->field_count < DECODE_MAX_FIELDS &&
+           grow_list(&d->fields, d->field_count, &d->field_capacity, sizeof(*d->fields));
 }
 
 /* Append a field; returns its index, or NO_FIELD if there are too many. */
@@ -73,13 +65,8 @@ static bool reset_numbers(struct decoder *d, const struct event_schema *schema)
     if (!schema->has_numbers) {
         return true;
     }
-    if (schema->field_count > d->number_capacity) {
-        uint32_t *numbers = realloc(d->numbers, schema->field_count * sizeof(*numbers));
-        if (!numbers) {
-            return false;
-        }
-        d->numbers = numbers;
-        d->number_capacity = schema->field_count;
+    if (!grow_to(&d->numbers, schema->field_count, &d->number_capacity, sizeof(*d->numbers))) {
+        return false;
     }
     if (schema->field_count) {
         memset(d->numbers, 0, schema->field_count * sizeof(*d->numbers));

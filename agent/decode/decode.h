@@ -16,9 +16,9 @@ enum { DECODE_MAX_FIELDS = 65536 };
 struct decoder {
     struct field *fields;
     uint32_t field_count;
-    uint32_t field_capacity;
+    size_t field_capacity;
     uint32_t *numbers; /* by property index: last value of a property that is a length or count */
-    uint32_t number_capacity;
+    size_t number_capacity;
     char error[160];
     uint16_t done;     /* decoder_begin: number of top-level fields decoded */
     const uint8_t *at; /* end of these in the payload */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/grow.h"
 #include "etw/etw_types.h"
 
 /*
@@ -42,30 +43,15 @@ void etw_registry_fini(struct etw_registry_tree *tree)
     *tree = (struct etw_registry_tree){.count = 0};
 }
 
-static bool grow(struct etw_registry_tree *tree)
-{
-    size_t capacity = tree->capacity ? tree->capacity * 2 : 32;
-    if (tree->count < tree->capacity) {
-        return true;
-    }
-    if (tree->count >= ETW_REGISTRY_MAX_VALUES) {
-        return false;
-    }
-    struct etw_registry_value *values = realloc(tree->values, capacity * sizeof(*values));
-    if (values) {
-        tree->values = values;
-        tree->capacity = capacity;
-    }
-    return values != NULL;
-}
-
 void etw_registry_put(struct etw_registry_tree *tree, const char *key, const char *name,
     uint32_t type, struct span data)
 {
     struct span own_key;
     struct span own_name;
     struct span own_data;
-    if (!grow(tree) || !arena_copy(&tree->memory, span_text(key), &own_key) ||
+    if (tree->count >= ETW_REGISTRY_MAX_VALUES ||
+        !grow_list(&tree->values, tree->count, &tree->capacity, sizeof(*tree->values)) ||
+        !arena_copy(&tree->memory, span_text(key), &own_key) ||
         !arena_copy(&tree->memory, span_text(name), &own_name) ||
         !arena_copy(&tree->memory, data, &own_data)) {
         tree->failed = true;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/order.h"
 
 enum {
@@ -343,14 +344,13 @@ static bool make_room(struct file_names *names, struct file_entry *entry)
         return true;
     }
     uint16_t capacity = entry->capacity ? (uint16_t)(entry->capacity * 2) : 1;
-    struct statement *list = realloc(entry->list, capacity * sizeof(*list));
-    if (list) {
-        names->bytes -= entry_bytes(entry);
-        entry->list = list;
-        entry->capacity = capacity;
-        names->bytes += entry_bytes(entry);
+    if (!grow_array(&entry->list, capacity, sizeof(*entry->list))) {
+        return false;
     }
-    return list != NULL;
+    names->bytes -= entry_bytes(entry);
+    entry->capacity = capacity;
+    names->bytes += entry_bytes(entry);
+    return true;
 }
 
 /* Too many statements about one address: if only recent ones are needed, drop the oldest. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 enum {
     /* Limits the cost of a step for frequently reused ids and hash collisions. */
     MAX_CHAIN = 4096,
@@ -158,16 +160,9 @@ static bool make_room(struct lifetimes *lives, const struct life_key *key)
         bool has_any = index < chain->count && is_of(&chain->places[index], key);
         remove_life(lives, chain->places[has_any ? index : 0].life);
     }
-    if (chain->count + NEWS_LIVES > chain->capacity) {
-        size_t capacity = chain->capacity ? 2 * chain->capacity : FIRST_CAPACITY;
-        struct life_place *room = realloc(chain->places, capacity * sizeof(*room));
-        if (!room) {
-            return false;
-        }
-        chain->places = room;
-        chain->capacity = capacity;
-    }
-    return true;
+    size_t capacity = chain->capacity ? 2 * chain->capacity : FIRST_CAPACITY;
+    return chain->count + NEWS_LIVES <= chain->capacity ||
+           grow_to(&chain->places, capacity, &chain->capacity, sizeof(*chain->places));
 }
 
 static void begin_at(struct lifetimes *lives, struct life *life, uint64_t time)

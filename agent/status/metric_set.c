@@ -2,10 +2,11 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/put.h"
 
 /* 64 outputs, 1024 sessions and their rules need a part of it. */
-enum { MAX_TEXT_BYTES = 32 * 1024 * 1024, MAX_SAMPLES = 1 << 20, FIRST_SAMPLES = 256 };
+enum { MAX_TEXT_BYTES = 32 * 1024 * 1024, MAX_SAMPLES = 1 << 20 };
 
 void metric_set_init(struct metric_set *set)
 {
@@ -46,16 +47,10 @@ void metric_set_label_number(struct metric_set *set, size_t index, uint64_t valu
 
 static struct metric_sample *add(struct metric_set *set, enum metric_id id)
 {
-    if (set->count == set->capacity) {
-        size_t wanted = set->capacity ? set->capacity * 2 : FIRST_SAMPLES;
-        void *grown = wanted > MAX_SAMPLES ? NULL
-                                           : realloc(set->samples, wanted * sizeof(*set->samples));
-        if (!grown) {
-            set->failed = true;
-            return NULL;
-        }
-        set->samples = grown;
-        set->capacity = wanted;
+    if (set->count == MAX_SAMPLES ||
+        !grow_list(&set->samples, set->count, &set->capacity, sizeof(*set->samples))) {
+        set->failed = true;
+        return NULL;
     }
     struct metric_sample *sample = &set->samples[set->count++];
     *sample = (struct metric_sample){.id = id};

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "event/edit/event_editor_own.h"
 #include "event/value/value_json.h"
 
@@ -24,17 +25,14 @@ static struct field *own_fields(struct event_editor *editor, uint32_t more)
     struct event *event = &editor->event;
     uint32_t needed = event->field_count + more;
     if (needed > editor->field_capacity) {
-        uint32_t capacity = editor->field_capacity ? editor->field_capacity : FIRST_CAPACITY;
+        size_t capacity = editor->field_capacity ? editor->field_capacity : FIRST_CAPACITY;
         while (capacity < needed) {
             capacity *= 2;
         }
-        struct field *fields = realloc(editor->fields, capacity * sizeof(*fields));
-        if (!fields) {
+        if (!grow_to(&editor->fields, capacity, &editor->field_capacity, sizeof(*editor->fields))) {
             editor->failed = true;
             return NULL;
         }
-        editor->fields = fields;
-        editor->field_capacity = capacity;
     }
     if (!editor->has_fields && event->field_count) {
         memcpy(editor->fields, event->fields, event->field_count * sizeof(*editor->fields));

@@ -37,7 +37,7 @@ struct event_editor {
     bool has_labels;
     bool has_tags;
     struct field *fields; /* malloc'd, kept */
-    uint32_t field_capacity;
+    size_t field_capacity;
     struct event_record record;
     struct extended_item items[RECORD_MAX_EXTENDED];
     struct trace_info trace;

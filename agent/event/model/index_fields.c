@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/map.h"
 #include "base/span_compare.h"
 
@@ -153,23 +154,12 @@ struct walk {
     char type_name[TYPE_NAME_MAX_BYTES];
 };
 
-static bool grow(struct index_fields *set)
-{
-    if (set->count < set->capacity) {
-        return true;
-    }
-    size_t capacity = set->capacity ? set->capacity * 2 : 256;
-    struct index_field **all = realloc((void *)set->all, capacity * sizeof(struct index_field *));
-    set->all = all ? all : set->all;
-    set->capacity = all ? capacity : set->capacity;
-    return all != NULL;
-}
-
 static struct index_field *make(
     struct index_fields *set, struct index_field *above, struct span path, struct span name)
 {
     struct index_field *field = arena_alloc(&set->arena, sizeof(*field));
-    if (!field || !grow(set) || !arena_copy(&set->arena, path, &field->path) ||
+    if (!field || !grow_list(&set->all, set->count, &set->capacity, sizeof(*set->all)) ||
+        !arena_copy(&set->arena, path, &field->path) ||
         !map_put(&set->by_path, field->path, field)) {
         return NULL;
     }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/text/nearest.h"
 #include "base/visible.h"
 #include "event/write/event_edits.h"
@@ -42,7 +43,7 @@ struct event_fields {
     struct event narrowed;
     struct event_edits edits;
     struct field *fields; /* malloc'd, kept */
-    uint32_t field_capacity;
+    size_t field_capacity;
 };
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -236,13 +237,9 @@ static bool is_wanted(const struct event_fields *fields, struct span name)
 static void narrow_data(struct event_fields *fields, const struct event *event)
 {
     struct event *narrowed = &fields->narrowed;
-    if (event->field_count > fields->field_capacity) {
-        struct field *more = realloc(fields->fields, event->field_count * sizeof(*more));
-        if (!more) {
-            return; /* needs all fields */
-        }
-        fields->fields = more;
-        fields->field_capacity = event->field_count;
+    if (!grow_to(&fields->fields, event->field_count, &fields->field_capacity,
+            sizeof(*fields->fields))) {
+        return; /* needs all fields */
     }
     uint32_t count = 0;
     for (uint32_t i = 0; i < event->field_count; i = event->fields[i].end) {

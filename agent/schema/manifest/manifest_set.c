@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "schema/source/schema_files.h"
 
 struct manifest_set *manifest_set_create(
@@ -42,23 +43,12 @@ bool manifest_set_has_room(struct manifest_set *set, const char *path)
     return false;
 }
 
-static bool grow(struct manifest_set *set)
-{
-    size_t capacity = set->capacity ? set->capacity * 2 : 64;
-    struct manifest_set_item *items = realloc(set->items, capacity * sizeof(*items));
-    if (items) {
-        set->items = items;
-        set->capacity = capacity;
-    }
-    return items;
-}
-
 void manifest_set_add(
     struct manifest_set *set, struct manifest *manifest, const char *path, const struct error *err)
 {
     if (!manifest) {
         schema_files_warn(set->settings, path, err->text);
-    } else if (set->count == set->capacity && !grow(set)) {
+    } else if (!grow_list(&set->items, set->count, &set->capacity, sizeof(*set->items))) {
         manifest_events_destroy(manifest);
         schema_files_warn(set->settings, path, "out of memory");
     } else {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 void pack_parameters_fini(struct pack_parameter_sets *sets)
 {
     free(sets->sets);
@@ -17,14 +19,8 @@ bool pack_parameters_begin(struct pack_parameter_sets *sets, struct pack_line *i
     if (!pack_line_number(in, UINT16_MAX, &language)) {
         return false;
     }
-    if (sets->count == sets->capacity) {
-        size_t capacity = sets->capacity * 2 + 16;
-        struct pack_parameters *grown = realloc(sets->sets, capacity * sizeof(*grown));
-        if (!grown) {
-            return pack_line_fail_memory(in);
-        }
-        sets->sets = grown;
-        sets->capacity = capacity;
+    if (!grow_list(&sets->sets, sets->count, &sets->capacity, sizeof(*sets->sets))) {
+        return pack_line_fail_memory(in);
     }
     sets->sets[sets->count++] = (struct pack_parameters){
         .provider = *provider, .name = name, .texts = {.language = (uint16_t)language}};
@@ -42,14 +38,8 @@ bool pack_parameters_add(struct pack_parameter_sets *sets, struct pack_line *in)
     if (sets->list_count == PACK_MAX_PARAMETERS) {
         return pack_line_fail(in, "too many parameters");
     }
-    if (sets->list_count == sets->list_capacity) {
-        size_t capacity = sets->list_capacity * 2 + 256;
-        struct schema_parameter *grown = realloc(sets->list, capacity * sizeof(*grown));
-        if (!grown) {
-            return pack_line_fail_memory(in);
-        }
-        sets->list = grown;
-        sets->list_capacity = capacity;
+    if (!grow_list(&sets->list, sets->list_count, &sets->list_capacity, sizeof(*sets->list))) {
+        return pack_line_fail_memory(in);
     }
     sets->list[sets->list_count++] = (struct schema_parameter){
         .number = (uint32_t)number, .text = text};

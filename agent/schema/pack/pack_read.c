@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/map.h"
 #include "event/model/type_names.h"
 #include "schema/pack/pack.h"
@@ -412,17 +413,12 @@ static bool resolve_references(struct pack_reader *r)
 
 static bool add_event(struct pack *pack, struct event_schema *event)
 {
-    if (pack->event_count == pack->event_capacity) {
-        size_t capacity = pack->event_capacity ? pack->event_capacity * 2 : 256;
-        struct event_schema **events = realloc(pack->events, capacity * sizeof(*events));
-        if (!events) {
-            return false;
-        }
-        pack->events = events;
-        pack->event_capacity = capacity;
+    bool has_room = grow_list(
+        &pack->events, pack->event_count, &pack->event_capacity, sizeof(*pack->events));
+    if (has_room) {
+        pack->events[pack->event_count++] = event;
     }
-    pack->events[pack->event_count++] = event;
-    return true;
+    return has_room;
 }
 
 static bool finish_event(struct pack_reader *r)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "platform/plat_file.h"
 #include "schema/source/corrections_own.h"
 #include "schema/source/schema_files.h"
@@ -25,34 +26,20 @@ const char *const corrections_endings[] = {".corrections.tsv", NULL};
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static bool make_room(struct corrections *corrections, struct error *err)
-{
-    enum { FIRST_ROWS = 256 };
-    if (corrections->count < corrections->capacity) {
-        return true;
-    }
-    size_t capacity = corrections->capacity ? 2 * corrections->capacity : FIRST_ROWS;
-    struct correction *rows = realloc(corrections->rows, capacity * sizeof(*rows));
-    if (!rows) {
-        return error_set(err, ERR_MEMORY, "no memory left for corrections of layouts");
-    }
-    corrections->rows = rows;
-    corrections->capacity = capacity;
-    return true;
-}
-
 static bool add_row(
     struct corrections *corrections, struct span line, const char *where, struct error *err)
 {
     if (corrections->count == MAX_ROWS) {
         return error_set(err, ERR_LIMIT, "%s: more than %d rows", where, MAX_ROWS);
     }
-    if (!make_room(corrections, err) || !corrections_row(line, &corrections->arena, where,
-                                            &corrections->rows[corrections->count], err)) {
-        return false;
+    if (!grow_list(&corrections->rows, corrections->count, &corrections->capacity,
+            sizeof(*corrections->rows))) {
+        return error_set(err, ERR_MEMORY, "no memory left for corrections of layouts");
     }
-    corrections->count++;
-    return true;
+    struct correction *row = &corrections->rows[corrections->count];
+    bool is_good = corrections_row(line, &corrections->arena, where, row, err);
+    corrections->count += is_good;
+    return is_good;
 }
 
 static struct span take_line(struct span *text)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "etw/etw_names.h"
 
 /* Windows has a few thousand providers with some ten thousand events. */
@@ -21,20 +22,11 @@ void tdh_registry_fini(struct tdh_registry *registry)
 
 static bool has_room(struct tdh_registry *registry)
 {
-    if (registry->count < registry->capacity) {
-        return true;
-    }
-    size_t capacity = registry->capacity ? registry->capacity * 2 : 256;
-    const struct event_schema **schemas = capacity <= MAX_EVENTS
-                                              ? realloc((void *)registry->schemas,
-                                                    capacity * sizeof(*schemas))
-                                              : NULL;
-    if (schemas) {
-        registry->schemas = schemas;
-        registry->capacity = capacity;
-    }
-    registry->failed |= !schemas;
-    return schemas != NULL;
+    bool has = registry->count < MAX_EVENTS;
+    has = has && grow_list(&registry->schemas, registry->count, &registry->capacity,
+                     sizeof(*registry->schemas));
+    registry->failed |= !has;
+    return has;
 }
 
 enum { MAX_KEYWORDS = 256 };
