@@ -118,25 +118,43 @@ static void judge(struct search *search, const char *path, enum trust_use use)
 }
 
 /* What cannot be judged is not trusted. */
-static void note_unjudged(struct search *search, const char *why)
+static void note_unjudged(struct search *search, const char *path, const char *why)
 {
     struct trust_finding *finding = &search->finding;
     *finding = (struct trust_finding){.use = TRUST_FOLDER, .verdict = {.party = TRUST_UNKNOWN}};
-    snprintf(finding->path, sizeof(finding->path), "%s", search->folder);
+    snprintf(finding->path, sizeof(finding->path), "%s", path);
     snprintf(finding->why, sizeof(finding->why), "%s", why);
     note(search);
+}
+
+/* ${path} as text of its own; false if it cannot be judged. */
+static bool copy_path(struct search *search, struct span path, char copy[DATA_FOLDER_PATH_BYTES])
+{
+    int size = snprintf(copy, DATA_FOLDER_PATH_BYTES, "%.*s", SPAN_ARG(path));
+    if (size < 0 || size >= DATA_FOLDER_PATH_BYTES) {
+        note_unjudged(search, copy, "the path is too long");
+        return false;
+    }
+    return true;
+}
+
+/* The folder of the file ${path}; false if it cannot be judged. */
+static bool folder_of(struct search *search, struct span path, char folder[DATA_FOLDER_PATH_BYTES])
+{
+    struct span found = config_path_folder(path);
+    return copy_path(search, found.size ? found : span_text("."), folder);
 }
 
 /* One more place in the folder; false if it cannot be judged. */
 static bool take_place(struct search *search, const char *name, char path[DATA_FOLDER_PATH_BYTES])
 {
     if (!search->places_left) {
-        note_unjudged(search, "it has too many files");
+        note_unjudged(search, search->folder, "it has too many files");
         return false;
     }
     search->places_left--;
     if (!data_folder_path(search->folder, name, path, NULL)) {
-        note_unjudged(search, "the paths of its files are too long");
+        note_unjudged(search, search->folder, "the paths of its files are too long");
         return false;
     }
     return true;
@@ -197,7 +215,7 @@ static void judge_tree(struct search *search, const char *path)
         plat_dir_folders(folder, add_folder_in, search, NULL);
     }
     if (search->pending.failed) {
-        note_unjudged(search, "out of memory");
+        note_unjudged(search, path, "out of memory");
     }
     buf_fini(&search->pending);
 }
@@ -212,12 +230,8 @@ static void judge_includes(struct search *search, const struct app_config *confi
         const char *pattern = config->root->include.items[i];
         size_t fixed = strcspn(pattern, "*?");
         char folder[DATA_FOLDER_PATH_BYTES];
-        if (pattern[fixed]) {
-            struct span start = config_path_folder(span_make(pattern, fixed));
-            if (start.size < sizeof(folder)) {
-                snprintf(folder, sizeof(folder), "%.*s", SPAN_ARG(start));
-                judge(search, *folder ? folder : ".", TRUST_FOLDER);
-            }
+        if (pattern[fixed] && folder_of(search, span_make(pattern, fixed), folder)) {
+            judge(search, folder, TRUST_FOLDER);
         }
     }
 }
@@ -253,17 +267,22 @@ static uint32_t agent_user(const struct search *search, const char *data_dir)
     return user;
 }
 
-/* A service with all rights trusts the data that the service wrote with fewer rights. Returns the
- * previously trusted account. */
-static const struct sid *believe_service(struct search *search)
+/* Judge ${path} by ${judge_it} with what the agent trusts at ${place}: its account, and what the
+ * service wrote with fewer rights. */
+static void judge_as_agent(struct search *search, const char *place,
+    void judge_it(struct search *search, const char *path), const char *path)
 {
-    const struct sid *before = search->system.own.service;
+    const uint32_t user = search->system.user;
+    const struct sid *service = search->system.own.service;
+    search->system.user = agent_user(search, place);
     search->system.own.service = sid_of_service();
-    return before;
+    judge_it(search, path);
+    search->system.user = user;
+    search->system.own.service = service;
 }
 
 /* One that is not there will be made for this account alone: then only the way to it counts. */
-static void judge_data_inside(struct search *search, const char *data_dir)
+static void judge_data(struct search *search, const char *data_dir)
 {
     static const char *const inside[] = {"spool", "dead_letters", "logs", DATA_FOLDER_OUTPUTS};
     if (plat_path_kind(data_dir) == PLAT_PATH_NONE) {
@@ -280,50 +299,49 @@ static void judge_data_inside(struct search *search, const char *data_dir)
     }
 }
 
-static void judge_data(struct search *search, const char *data_dir)
+/* Another account could put a file or a link where the agent makes one: where it makes a log again,
+ * or where an output begins a file. */
+static void judge_file(struct search *search, const char *file)
 {
-    uint32_t user = search->system.user;
-    const struct sid *service = believe_service(search);
-    search->system.user = agent_user(search, data_dir);
-    judge_data_inside(search, data_dir);
-    search->system.user = user;
-    search->system.own.service = service;
+    judge(search, file, TRUST_FILE);
 }
 
-/* A folder in which others can replace the file by a link before the agent creates it again. */
+static void judge_files_folder(struct search *search, const char *folder)
+{
+    judge(search, folder, TRUST_FOLDER);
+}
+
+static void judge_log_folder(struct search *search, const char *folder)
+{
+    judge(search, folder, plat_path_kind(folder) == PLAT_PATH_NONE ? TRUST_WAY : TRUST_FOLDER);
+}
+
 static void judge_log(struct search *search, const char *file)
 {
-    struct span folder = config_path_folder(span_text(file));
-    char path[DATA_FOLDER_PATH_BYTES];
-    uint32_t user = search->system.user;
-    if (folder.size >= sizeof(path)) {
-        return;
+    char folder[DATA_FOLDER_PATH_BYTES];
+    if (folder_of(search, span_text(file), folder)) {
+        judge_as_agent(search, folder, judge_log_folder, folder);
+        judge_as_agent(search, folder, judge_file, file);
     }
-    snprintf(path, sizeof(path), "%.*s", SPAN_ARG(folder));
-    const char *place = *path ? path : ".";
-    const struct sid *service = believe_service(search);
-    search->system.user = agent_user(search, place);
-    judge(search, place, plat_path_kind(place) == PLAT_PATH_NONE ? TRUST_WAY : TRUST_FOLDER);
-    judge(search, file, TRUST_FILE);
-    search->system.user = user;
-    search->system.own.service = service;
 }
 
-/* The deepest folder that all files of ${target}, a path template, have above them. */
-static bool find_folder(const char *target, char folder[DATA_FOLDER_PATH_BYTES])
+/* The deepest folder that all files of ${target}, a path template, have above them. False if it
+ * cannot be judged. */
+static bool find_folder(
+    struct search *search, const char *target, char folder[DATA_FOLDER_PATH_BYTES])
 {
     struct buf start;
     struct event_template *template = event_template_create(
         span_text(target), EVENT_TEMPLATE_PATH, NULL);
-    buf_init(&start, DATA_FOLDER_PATH_BYTES);
+    buf_init(&start, MAX_TEXT_BYTES);
     if (template) {
         event_template_start(template, &start);
     }
-    struct span found = config_path_folder(buf_span(&start));
-    bool good = template && !start.failed && found.size < DATA_FOLDER_PATH_BYTES;
-    if (good) {
-        snprintf(folder, DATA_FOLDER_PATH_BYTES, "%.*s", SPAN_ARG(found));
+    bool good = template && !start.failed;
+    if (!good) {
+        note_unjudged(search, target, "out of memory");
     }
+    good = good && folder_of(search, buf_span(&start), folder);
     buf_fini(&start);
     event_template_destroy(template);
     return good;
@@ -335,23 +353,16 @@ static bool is_systems(const char *target)
     return strncmp(target, "/dev/", 5) == 0 || strncmp(target, "/proc/", 6) == 0;
 }
 
-/* Another account could put a file or a link where the output begins one. */
 static void judge_target(struct search *search, const char *target)
 {
     char folder[DATA_FOLDER_PATH_BYTES];
-    uint32_t user = search->system.user;
-    if (is_systems(target) || !find_folder(target, folder)) {
+    if (is_systems(target) || !find_folder(search, target, folder)) {
         return;
     }
-    const char *place = *folder ? folder : ".";
-    const struct sid *service = believe_service(search);
-    search->system.user = agent_user(search, place);
-    judge(search, place, TRUST_FOLDER);
+    judge_as_agent(search, folder, judge_files_folder, folder);
     if (!strpbrk(target, "%{}")) {
-        judge(search, target, TRUST_FILE);
+        judge_as_agent(search, folder, judge_file, target);
     }
-    search->system.user = user;
-    search->system.own.service = service;
 }
 
 static void judge_targets(struct search *search, const struct app_config *config)
@@ -393,12 +404,10 @@ static bool has_log_file(const struct app_config *config)
 /* On Windows with what lies beside it, where programs are looked for what they load. */
 static void judge_program(struct search *search, const char *program)
 {
-    struct span folder = config_path_folder(span_text(program));
-    char path[DATA_FOLDER_PATH_BYTES];
+    char folder[DATA_FOLDER_PATH_BYTES];
     judge(search, program, TRUST_FILE);
-    if (search->system.is_windows && folder.size < sizeof(path)) {
-        snprintf(path, sizeof(path), "%.*s", SPAN_ARG(folder));
-        judge(search, path, TRUST_FOLDER);
+    if (search->system.is_windows && folder_of(search, span_text(program), folder)) {
+        judge(search, folder, TRUST_FOLDER);
     }
 }
 
@@ -412,8 +421,7 @@ static void judge_launched(struct search *search, const struct app_config *confi
         struct span program = live.launch && session->enabled ? plat_child_program(live.launch)
                                                               : span_make(NULL, 0);
         char path[DATA_FOLDER_PATH_BYTES];
-        if (program.size && program.size < sizeof(path)) {
-            snprintf(path, sizeof(path), "%.*s", SPAN_ARG(program));
+        if (program.size && copy_path(search, program, path)) {
             judge_program(search, path);
         }
         if (program.size && live.launch_folder) {
@@ -438,14 +446,18 @@ static void find(struct search *search, const struct app_config *config, enum ap
     judge_schemas(search, config);
     judge_launched(search, config);
     if (data_dir) {
-        judge_data(search, data_dir);
+        judge_as_agent(search, data_dir, judge_data, data_dir);
     }
     if (has_log_file(config)) {
         judge_log(search, config->agent.log.file);
     }
-    char *program = scope == APP_TRUST_ALL ? plat_rights_program(NULL) : NULL;
-    if (program) {
-        judge_program(search, program);
+    if (scope == APP_TRUST_ALL) {
+        char *program = plat_rights_program(NULL);
+        if (program) {
+            judge_program(search, program);
+        } else {
+            note_unjudged(search, "etwship", "the path of this program is unknown");
+        }
         free(program);
     }
 }
@@ -513,7 +525,7 @@ bool app_trust_make_private(const char *folder, struct error *err)
     search_init(&search, APP_TRUST_PROCESS);
     search.tell = set_error;
     search.self = err;
-    believe_service(&search);
+    search.system.own.service = sid_of_service();
     judge(&search, folder, TRUST_FOLDER);
     search_fini(&search);
     return search.told_count == 0;

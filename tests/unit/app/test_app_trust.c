@@ -264,6 +264,19 @@ static void definitions_that_are_too_many_to_judge_are_not_trusted(void **state)
     assert_int_equal(find(NULL), 0);
 }
 
+static void a_path_that_is_too_long_to_judge_is_not_trusted(void **state)
+{
+    (void)state;
+    enum { LONGEST = 4096 };
+    static char setting[2 * LONGEST];
+    need_a_place_of_our_own();
+    int start = snprintf(setting, sizeof(setting), "agent.log.file=/");
+    memset(setting + start, 'x', LONGEST);
+    snprintf(setting + start + LONGEST, sizeof(setting) - (size_t)start - LONGEST, "/agent.log");
+    assert_int_equal(find(setting), 1);
+    assert_non_null(strstr(said, "the path is too long"));
+}
+
 static void a_folder_is_judged_after_it_was_made(void **state)
 {
     (void)state;
@@ -312,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_data_folder_that_will_be_made_is_judged_by_its_way),
         cmocka_unit_test(a_missing_folder_of_definitions_may_be_made_by_others),
         cmocka_unit_test(definitions_that_are_too_many_to_judge_are_not_trusted),
+        cmocka_unit_test(a_path_that_is_too_long_to_judge_is_not_trusted),
         cmocka_unit_test(a_folder_is_judged_after_it_was_made),
         cmocka_unit_test(a_check_does_not_ask_for_the_data_of_the_agent),
     };
