@@ -69,7 +69,10 @@ struct kafka_token *kafka_token_create(const struct kafka_settings *settings,
     } else {
         token->http = http_client_create(&setup, err);
     }
-    if (!token->http || !http_client_add_secret(token->http, token->client_secret)) {
+    if (token->http && !http_client_add_secret(token->http, token->client_secret)) {
+        good = error_set(err, ERR_MEMORY, "out of memory");
+    }
+    if (!token->http || !good) {
         kafka_token_destroy(token);
         return NULL;
     }

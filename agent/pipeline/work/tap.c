@@ -145,8 +145,10 @@ struct tap *tap_open(struct tap_hub *hub, const struct tap_settings *settings, s
     buf_init(&tap->room, TAP_ROOM_BYTES);
     tap->scratches = calloc(
         settings->worker_count * settings->session_count + 1, sizeof(*tap->scratches));
-    if (!tap->scratches || !put_on(hub, tap)) {
-        error_set(err, ERR_LIMIT, "%d taps are open already. end one of them", TAP_MAX);
+    bool good = tap->scratches || error_set(err, ERR_MEMORY, "out of memory");
+    good = good && (put_on(hub, tap) || error_set(err, ERR_LIMIT,
+                                            "%d taps are open already. end one of them", TAP_MAX));
+    if (!good) {
         destroy(tap);
         return NULL;
     }
