@@ -196,36 +196,13 @@ static uint32_t read_property(struct maker *m, struct reader *r, struct schema_f
     return flags & (PROPERTY_STRUCT | PROPERTY_HAS_CUSTOM_SCHEMA) ? 0 : map_name;
 }
 
-/* True if the members of each struct follow the top-level properties and belong to one struct only.
- * Shared members would let a small info describe an endless event. */
-static bool structs_are_disjoint(const struct event_schema *schema, struct arena *arena)
-{
-    uint8_t *owned = arena_alloc(arena, schema->field_count);
-    for (size_t i = 0; owned && i < schema->field_count; i++) {
-        const struct schema_field *field = &schema->fields[i];
-        size_t end = (size_t)field->struct_start + field->struct_members;
-        if (!(field->flags & FIELD_STRUCT)) {
-            continue;
-        }
-        if (end > schema->field_count || field->struct_start < schema->top_count) {
-            return field->struct_members == 0;
-        }
-        for (size_t k = field->struct_start; k < end; k++) {
-            if (owned[k]++) {
-                return false;
-            }
-        }
-    }
-    return owned != NULL;
-}
-
-static bool read_properties(struct maker *m, const struct head *head,
+static void read_properties(struct maker *m, const struct head *head,
     const struct event_info_maps *maps, struct event_schema *schema, bool *missing)
 {
     schema->fields = arena_alloc_array(m->arena, head->property_count, sizeof(*schema->fields));
     if (!schema->fields) {
         m->out_of_memory = true;
-        return false;
+        return;
     }
     schema->field_count = (uint16_t)head->property_count;
     schema->top_count = (uint16_t)head->top_count;
@@ -238,7 +215,6 @@ static bool read_properties(struct maker *m, const struct head *head,
             *missing |= !field->map;
         }
     }
-    return structs_are_disjoint(schema, m->arena);
 }
 
 /* ---- schemas --------------------------------------------------------------------------------- */
@@ -346,13 +322,9 @@ struct event_schema *event_info_schema(struct span info, const struct event_info
         return NULL;
     }
     schema->has_layout = schema->kind != SCHEMA_WPP;
-    bool ok = read_properties(&m, &head, maps, schema, &missing);
+    read_properties(&m, &head, maps, schema, &missing);
     if (m.out_of_memory) {
         error_set(err, ERR_MEMORY, "no memory left for event schemas");
-        return NULL;
-    }
-    if (!ok) {
-        error_set(err, ERR_FORMAT, "structs share members or reach beyond the properties");
         return NULL;
     }
     if (!schema_finish(schema, arena, err)) {
