@@ -102,12 +102,12 @@ static bool check_fields(struct event_schema *schema, struct error *err)
         struct schema_field *field = &schema->fields[i];
         if ((field->flags & FIELD_PARAM_LENGTH) &&
             !check_reference(
-                schema, i, field->length, "its length is not an earlier integer property", err)) {
+                schema, i, field->length, "its length is not another integer property", err)) {
             return false;
         }
         if ((field->flags & FIELD_PARAM_COUNT) &&
             !check_reference(
-                schema, i, field->count, "its count is not an earlier integer property", err)) {
+                schema, i, field->count, "its count is not another integer property", err)) {
             return false;
         }
         if (!(field->flags & FIELD_STRUCT) &&

@@ -166,12 +166,12 @@ static void bad_references_are_refused(void **state)
         uint16_t target;
         const char *error;
     } cases[] = {
-        {FIELD_PARAM_LENGTH, 4, "property 3 (V): its length is not an earlier integer property"},
-        {FIELD_PARAM_LENGTH, 3, "property 3 (V): its length is not an earlier integer property"},
-        {FIELD_PARAM_LENGTH, 1, "property 3 (V): its length is not an earlier integer property"},
-        {FIELD_PARAM_COUNT, 0xffff, "property 3 (V): its count is not an earlier integer property"},
-        {FIELD_PARAM_COUNT, 1, "property 3 (V): its count is not an earlier integer property"},
-        {FIELD_PARAM_COUNT, 2, "property 3 (V): its count is not an earlier integer property"},
+        {FIELD_PARAM_LENGTH, 4, "property 3 (V): its length is not another integer property"},
+        {FIELD_PARAM_LENGTH, 3, "property 3 (V): its length is not another integer property"},
+        {FIELD_PARAM_LENGTH, 1, "property 3 (V): its length is not another integer property"},
+        {FIELD_PARAM_COUNT, 0xffff, "property 3 (V): its count is not another integer property"},
+        {FIELD_PARAM_COUNT, 1, "property 3 (V): its count is not another integer property"},
+        {FIELD_PARAM_COUNT, 2, "property 3 (V): its count is not another integer property"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct schema_field fields[] = {

@@ -137,7 +137,7 @@ static void broken_packs_say_file_line_and_what_is_wrong(void **state)
         {EVENT "member \"a\" UInt8\nfield \"b\" UInt8\n",
             "x.pack:5: members must follow all fields"},
         {EVENT "field \"a\" UInt8\nfield \"b\" UInt8 count @2\n",
-            "x.pack:3: property 1 (b): its count is not an earlier integer property"},
+            "x.pack:3: property 1 (b): its count is not another integer property"},
         {EVENT "field \"a\" struct \"a\" 1\n", "x.pack:3: property 0 (a): members out of range"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
