@@ -52,7 +52,7 @@ static uint32_t top_field(const struct event *event, unsigned number)
     return index < event->field_count ? index : UINT32_MAX;
 }
 
-/* The size of `!format!` after an insert, 0 if there is none: a few characters of printf. */
+/* What follows `!format!` at ${at}, a few characters of printf; ${at} if there is none. */
 static const uint8_t *skip_format(const uint8_t *at, const uint8_t *end)
 {
     enum { LONGEST = 16 };

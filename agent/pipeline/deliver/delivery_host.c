@@ -68,6 +68,7 @@ struct delivery_host *delivery_host_create(
     host->output = settings->ops->create(settings->settings, &env, err);
     if (!host->output) {
         refusals_fini(&host->refusals);
+        buf_fini(&host->words);
         free(host);
         return NULL;
     }

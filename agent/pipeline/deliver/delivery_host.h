@@ -7,6 +7,8 @@
  * Delivers batches through one output: the only place that retries, backs off and counts what did
  * not arrive. deliver() returns when every record of the batch is settled or parked; a batch that
  * cannot be settled because the agent is stopping is counted as undelivered.
+ *
+ * One thread at a time, as a rule one for each host; its callbacks are called on that thread.
  */
 struct delivery_host;
 

@@ -36,7 +36,11 @@ void outlet_news_fini(struct outlet_news *news)
 /* One more lane is degraded, or one less. Is that news of the whole output? */
 static bool count_degraded(struct outlet_news *news, bool degraded)
 {
-    news->degraded_lanes += degraded ? 1 : SIZE_MAX;
+    if (degraded) {
+        news->degraded_lanes++;
+    } else {
+        news->degraded_lanes--;
+    }
     ledger_set_degraded(
         news->ledger, news->index, news->degraded_lanes > 0 || news->parked_routes > 0);
     return news->degraded_lanes == (degraded ? 1 : 0);
@@ -80,7 +84,11 @@ void outlet_news_parked(
     char line[MAX_LINE_BYTES];
     bool parked = what == PARKING_PARKED || what == PARKING_REFUSES;
     plat_mutex_lock(&news->mutex);
-    news->parked_routes += what == PARKING_PARKED ? 1 : parked ? 0 : SIZE_MAX;
+    if (what == PARKING_PARKED) {
+        news->parked_routes++;
+    } else if (!parked) {
+        news->parked_routes--;
+    }
     ledger_set_degraded(
         news->ledger, news->index, news->degraded_lanes > 0 || news->parked_routes > 0);
     if (parked) {
