@@ -261,6 +261,29 @@ static void let_go(struct etw_session *s, bool same)
     }
 }
 
+/* The interval is the whole machine's, so it must not stay changed without the session. */
+static void restore_profile(struct etw_session *s)
+{
+    struct error err = {0};
+    uint32_t ours_100ns;
+    if (s->profile_set && !etw_kernel_set_profile(s->profile_old_100ns, &ours_100ns, &err)) {
+        etw_session_note(
+            s, INPUT_NOTE_WARNING, "the profile interval is not restored: %s", err.text);
+    }
+    s->profile_set = false;
+}
+
+/* Detach from a session until it is found again or another one is started. */
+static void detach(struct etw_session *s)
+{
+    restore_profile(s);
+    end_targets(s);
+    etw_hold_drop(s->hold);
+    s->hold = NULL;
+    s->is_open = false;
+    s->owned = false;
+}
+
 static void leave(struct etw_session *s, bool stop_it)
 {
     if (!s->is_open) {
@@ -272,15 +295,7 @@ static void leave(struct etw_session *s, bool stop_it)
     } else {
         let_go(s, same);
     }
-    if (s->profile_set) {
-        etw_kernel_set_profile(s->profile_old_100ns, &s->profile_old_100ns, NULL);
-        s->profile_set = false;
-    }
-    end_targets(s);
-    etw_hold_drop(s->hold);
-    s->hold = NULL;
-    s->is_open = false;
-    s->owned = false;
+    detach(s);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -362,16 +377,6 @@ static bool serve(struct etw_session *s)
         s->pause_ns = over ? s->pause_ns : s->timing.retry_ms * ns_per_ms;
     }
     return must_stop(s);
-}
-
-/* Detach from a session until it is found again or another one is started. */
-static void detach(struct etw_session *s)
-{
-    end_targets(s);
-    etw_hold_drop(s->hold);
-    s->hold = NULL;
-    s->is_open = false;
-    s->owned = false;
 }
 
 static void handle_foreign_stop(struct etw_session *s)

@@ -1,0 +1,83 @@
+#include "etw/session/etw_kernel.h"
+#include "etw_session_rig.h"
+#include "support/etw_sim/etw_sim.h"
+
+/* A session that changes the profile interval of the machine. */
+
+enum { OURS_100NS = 2000, MACHINES_100NS = 10000 };
+
+static uint32_t interval_now(void)
+{
+    struct etw_profile_interval now = {.source = 0};
+    uint32_t bytes = 0;
+    assert_int_equal(etw_api_get()->TraceQueryInformation(
+                         0, ETW_INFO_SAMPLED_PROFILE_INTERVAL, &now, sizeof(now), &bytes),
+        ETW_SUCCESS);
+    return now.interval_100ns;
+}
+
+static void start_profiling(struct rig *rig)
+{
+    static const char *flags[] = {"process"};
+    const struct live_kernel settings = {.session = rig->settings.session,
+        .groups = {.flags = {flags, 1}, .profile_ns = OURS_100NS * 100}};
+    assert_int_equal(interval_now(), MACHINES_100NS);
+    rig_start_as(rig, ETW_PLAN_SYSTEM, &settings, NULL, 0);
+}
+
+static void await_profiling(struct rig *rig)
+{
+    start_profiling(rig);
+    rig_await(rig, rig_has_note, "flushed every");
+    assert_int_equal(interval_now(), OURS_100NS);
+}
+
+static void the_end_of_a_session_restores_the_interval(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    await_profiling(&rig);
+    rig_stop(&rig);
+    assert_int_equal(interval_now(), MACHINES_100NS);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void a_stop_by_another_program_restores_the_interval_too(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    await_profiling(&rig);
+    assert_true(etw_sim_fail(rig.sim, "StartTraceW", 1, 0, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    assert_true(etw_control_stop(NAME, NULL, NULL));
+    rig_await(&rig, rig_has_note, "was stopped by another program");
+    rig_stop(&rig);
+    assert_int_equal(interval_now(), MACHINES_100NS);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void an_interval_that_cannot_be_restored_is_told(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    await_profiling(&rig);
+    assert_true(etw_sim_fail(rig.sim, "TraceSetInformation", 1, 0, ETW_ERROR_ACCESS_DENIED));
+    rig_stop(&rig);
+    assert_true(rig_has_note(&rig, "the profile interval is not restored: "));
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_of_a_session_restores_the_interval),
+        cmocka_unit_test(a_stop_by_another_program_restores_the_interval_too),
+        cmocka_unit_test(an_interval_that_cannot_be_restored_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
