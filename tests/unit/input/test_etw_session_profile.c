@@ -1,3 +1,5 @@
+#include <stdatomic.h>
+
 #include "etw/session/etw_kernel.h"
 #include "etw_session_rig.h"
 #include "support/etw_sim/etw_sim.h"
@@ -72,12 +74,55 @@ static void an_interval_that_cannot_be_restored_is_told(void **state)
     rig_fini(&rig);
 }
 
+/* ---- a stop while the session is between two readers ----------------------------------------- */
+
+static struct {
+    const struct etw_api *simulated;
+    struct rig *rig;
+    atomic_bool was_restored;
+} between;
+
+static uint32_t stop_when_restored(
+    uint64_t session, uint32_t information, void *data, uint32_t bytes)
+{
+    const struct etw_profile_interval *interval = data;
+    if (information == ETW_INFO_SAMPLED_PROFILE_INTERVAL &&
+        interval->interval_100ns == MACHINES_100NS &&
+        !atomic_exchange(&between.was_restored, true)) {
+        etw_session_stop(between.rig->session);
+    }
+    return between.simulated->TraceSetInformation(session, information, data, bytes);
+}
+
+/* The interval is restored when the session is detached from, so the stop comes at that moment. */
+static void a_stop_between_two_readers_ends_the_session(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    between.simulated = etw_sim_api(rig.sim);
+    between.rig = &rig;
+    static struct etw_api table;
+    table = *between.simulated;
+    table.TraceSetInformation = stop_when_restored;
+    etw_api_use(&table);
+    assert_true(etw_sim_fail(rig.sim, "ProcessTrace", 1, 1, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    start_profiling(&rig);
+    rig_join(&rig);
+    assert_true(between.was_restored);
+    assert_int_equal(interval_now(), MACHINES_100NS);
+    etw_session_destroy(rig.session);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_of_a_session_restores_the_interval),
         cmocka_unit_test(a_stop_by_another_program_restores_the_interval_too),
         cmocka_unit_test(an_interval_that_cannot_be_restored_is_told),
+        cmocka_unit_test(a_stop_between_two_readers_ends_the_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

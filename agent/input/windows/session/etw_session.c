@@ -423,7 +423,7 @@ static bool has_lost_its_reader(const struct etw_session *s, struct error *err)
                          etw_api_reason(code), code);
 }
 
-/* The session stays ours until the next attempt: a stop meanwhile ends it in order. False: the sink
+/* The session stays open until the next attempt: a stop meanwhile ends it in order. False: the sink
  * stopped. */
 static bool rest_without_reader(struct etw_session *s)
 {
@@ -433,11 +433,7 @@ static bool rest_without_reader(struct etw_session *s)
     bool known = etw_control_query(s->plan->name, &state, NULL);
     etw_session_tell_losses(s, known ? &state : NULL);
     etw_session_guard_tell(s);
-    bool more = rest(s);
-    if (more && !must_stop(s)) {
-        detach(s);
-    }
-    return more;
+    return rest(s);
 }
 
 enum input_end etw_session_run(
@@ -459,6 +455,9 @@ enum input_end etw_session_run(
     while (more && (takes_over || !must_stop(s))) {
         struct error why = {0};
         takes_over = false;
+        if (s->is_open) { /* its reader has failed; no stop is noticed until it is open again */
+            detach(s);
+        }
         if (!etw_session_guard_allows(s)) {
             more = rest(s);
             continue;
