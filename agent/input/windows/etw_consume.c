@@ -214,7 +214,7 @@ static void run(void *self)
 {
     struct etw_consume *c = self;
     uint32_t code = etw_api_get()->ProcessTrace(&c->handle, 1, NULL, NULL);
-    if (c->order && !etw_order_is_empty(c->order) && take_turn(c)) {
+    if (c->order && take_turn(c)) {
         etw_order_give(c->order, UINT64_MAX);
     }
     end_buffer(c);
