@@ -1,12 +1,12 @@
 #include "platform/plat_thread.h"
 
+#include <errno.h>
 #include <process.h>
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
 
 #include "platform/plat_system.h"
-#include "platform/windows/plat_wide.h"
 
 _Static_assert(sizeof(SRWLOCK) <= sizeof(struct plat_mutex), "plat_mutex is too small");
 _Static_assert(sizeof(CONDITION_VARIABLE) <= sizeof(struct plat_cond), "plat_cond is too small");
@@ -133,8 +133,9 @@ struct plat_thread *plat_thread_start(
     /* _beginthreadex instead of CreateThread, because the thread uses the C library */
     thread->handle = (HANDLE)_beginthreadex(NULL, 0, start, thread, 0, NULL);
     if (!thread->handle) {
+        int code = errno; /* that function sets no last error */
         free(thread);
-        plat_wide_error(err, GetLastError(), name, "cannot be started as a thread");
+        error_set_os(err, code, strerror(code), "cannot start the thread %s", name);
         return NULL;
     }
     name_thread(thread->handle, name);
