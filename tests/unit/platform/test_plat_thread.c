@@ -153,6 +153,35 @@ static void a_broadcast_wakes_everybody(void **state)
     shared_fini(&shared);
 }
 
+static void count_up(void *self)
+{
+    struct shared *shared = self;
+    plat_mutex_lock(&shared->mutex);
+    shared->count++;
+    plat_cond_signal(&shared->changed);
+    plat_mutex_unlock(&shared->mutex);
+}
+
+static void a_thread_that_is_left_before_it_begins_runs_all_the_same(void **state)
+{
+    enum { LEFT = 500 };
+    /* threads still use it after the last one has counted */
+    static struct shared shared;
+    (void)state;
+    shared_init(&shared);
+    struct error err;
+    for (unsigned i = 0; i < LEFT; i++) {
+        struct plat_thread *thread = plat_thread_start("left", count_up, &shared, &err);
+        assert_non_null(thread);
+        plat_thread_detach(thread);
+    }
+    plat_mutex_lock(&shared.mutex);
+    while (shared.count < LEFT) {
+        plat_cond_wait(&shared.changed, &shared.mutex);
+    }
+    plat_mutex_unlock(&shared.mutex);
+}
+
 static void joining_nothing_is_fine(void **state)
 {
     (void)state;
@@ -167,6 +196,7 @@ int main(void)
         cmocka_unit_test(a_wait_ends_at_its_deadline_and_not_before),
         cmocka_unit_test(a_deadline_of_the_past_does_not_wait),
         cmocka_unit_test(a_broadcast_wakes_everybody),
+        cmocka_unit_test(a_thread_that_is_left_before_it_begins_runs_all_the_same),
         cmocka_unit_test(joining_nothing_is_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

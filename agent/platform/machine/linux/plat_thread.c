@@ -96,6 +96,11 @@ enum { NAME_SIZE = 16 }; /* pthread_setname_np(3) */
 
 struct plat_thread {
     pthread_t id;
+};
+
+/* What a thread begins with. It belongs to the thread, because the thread may be abandoned, and its
+ * plat_thread freed, before it begins. */
+struct task {
     plat_thread_fn *run;
     void *self;
     char name[NAME_SIZE];
@@ -103,14 +108,14 @@ struct plat_thread {
 
 static void *start(void *self)
 {
-    struct plat_thread *thread = self;
-    pthread_setname_np(pthread_self(), thread->name);
-    /* the thread may have been abandoned, so it must not be used after this */
-    thread->run(thread->self);
+    struct task task = *(struct task *)self;
+    free(self);
+    pthread_setname_np(pthread_self(), task.name);
+    task.run(task.self);
     return NULL;
 }
 
-static int create_without_signals(struct plat_thread *thread)
+static int create_without_signals(pthread_t *ret_id, struct task *task)
 {
     sigset_t stops;
     sigset_t before;
@@ -119,7 +124,7 @@ static int create_without_signals(struct plat_thread *thread)
     sigaddset(&stops, SIGTERM);
     sigaddset(&stops, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &stops, &before);
-    int code = pthread_create(&thread->id, NULL, start, thread);
+    int code = pthread_create(ret_id, NULL, start, task);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return code;
 }
@@ -128,16 +133,19 @@ struct plat_thread *plat_thread_start(
     const char *name, plat_thread_fn *run, void *self, struct error *err)
 {
     struct plat_thread *thread = calloc(1, sizeof(*thread));
-    if (!thread) {
+    struct task *task = calloc(1, sizeof(*task));
+    if (!thread || !task) {
+        free(thread);
+        free(task);
         error_set(err, ERR_MEMORY, "out of memory for a thread");
         return NULL;
     }
-    thread->run = run;
-    thread->self = self;
-    strncpy(thread->name, name, sizeof(thread->name) - 1);
-    int code = create_without_signals(thread);
+    *task = (struct task){.run = run, .self = self};
+    strncpy(task->name, name, sizeof(task->name) - 1);
+    int code = create_without_signals(&thread->id, task);
     if (code != 0) {
         free(thread);
+        free(task);
         error_set_os(err, code, strerror(code), "cannot start the thread %s", name);
         return NULL;
     }

@@ -92,14 +92,20 @@ enum { NAME_SIZE = 16 };
 
 struct plat_thread {
     HANDLE handle;
+};
+
+/* What a thread begins with. It belongs to the thread, because the thread may be abandoned, and its
+ * plat_thread freed, before it begins. */
+struct task {
     plat_thread_fn *run;
     void *self;
 };
 
 static unsigned __stdcall start(void *self)
 {
-    struct plat_thread *thread = self;
-    thread->run(thread->self);
+    struct task task = *(struct task *)self;
+    free(self);
+    task.run(task.self);
     return 0;
 }
 
@@ -124,17 +130,20 @@ struct plat_thread *plat_thread_start(
     const char *name, plat_thread_fn *run, void *self, struct error *err)
 {
     struct plat_thread *thread = calloc(1, sizeof(*thread));
-    if (!thread) {
+    struct task *task = calloc(1, sizeof(*task));
+    if (!thread || !task) {
+        free(thread);
+        free(task);
         error_set(err, ERR_MEMORY, "out of memory for a thread");
         return NULL;
     }
-    thread->run = run;
-    thread->self = self;
+    *task = (struct task){.run = run, .self = self};
     /* _beginthreadex instead of CreateThread, because the thread uses the C library */
-    thread->handle = (HANDLE)_beginthreadex(NULL, 0, start, thread, 0, NULL);
+    thread->handle = (HANDLE)_beginthreadex(NULL, 0, start, task, 0, NULL);
     if (!thread->handle) {
         int code = errno; /* that function sets no last error */
         free(thread);
+        free(task);
         error_set_os(err, code, strerror(code), "cannot start the thread %s", name);
         return NULL;
     }
