@@ -105,6 +105,7 @@ static void close_others(int one, int other, int limit)
 static void become(int gate, const char *folder, char *const words[], int nothing, int limit)
 {
     sigset_t none;
+    const struct sigaction by_default = {.sa_handler = SIG_DFL};
     char byte;
     ssize_t got;
     close_others(gate, nothing, limit);
@@ -113,6 +114,7 @@ static void become(int gate, const char *folder, char *const words[], int nothin
     } while (got < 0 && errno == EINTR);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    sigaction(SIGPIPE, &by_default, NULL); /* exec keeps what is ignored */
     setsid();
     if (got == 1 && chdir(folder) == 0) {
         dup2(nothing, 0);
