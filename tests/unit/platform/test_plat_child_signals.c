@@ -1,12 +1,15 @@
+#define _GNU_SOURCE
+
 #include "platform/plat_child.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 
 #include "support/await.h"
 #include "support/test.h"
 
-/* What a program finds of this process's signals. */
+/* What a program finds of this process's signals, and what is left of it. */
 
 static struct plat_child *launch(const char *line)
 {
@@ -30,11 +33,23 @@ static void a_broken_pipe_ends_a_program_as_usual(void **state)
     plat_child_close(child);
 }
 
+static void a_program_that_was_released_leaves_no_zombie(void **state)
+{
+    (void)state;
+    struct plat_child *child = launch("/bin/sleep 3600");
+    pid_t pid = (pid_t)plat_child_pid(child);
+    plat_child_close(child);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    AWAIT(kill(pid, 0) != 0); /* a zombie could be asked */
+    assert_int_equal(errno, ESRCH);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN); /* as the agent does */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_broken_pipe_ends_a_program_as_usual),
+        cmocka_unit_test(a_program_that_was_released_leaves_no_zombie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "platform/plat_thread.h"
+
 /*
  * A suspended program is a fork of our process that waits for a byte in a pipe and then executes
  * the program. If our process ends, the pipe closes and the fork ends. Until exec it only does what
@@ -290,6 +292,13 @@ void plat_child_kill(struct plat_child *child)
     }
 }
 
+static void await_end(void *self)
+{
+    pid_t pid = (pid_t)(intptr_t)self;
+    int status;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+}
+
 void plat_child_close(struct plat_child *child)
 {
     if (!child) {
@@ -298,6 +307,10 @@ void plat_child_close(struct plat_child *child)
     if (child->gate >= 0) {
         plat_child_kill(child);
         close(child->gate);
+    }
+    if (child->is_own && !plat_child_has_ended(child, NULL)) { /* else it would be a zombie */
+        void *pid = (void *)(intptr_t)child->pid;
+        plat_thread_detach(plat_thread_start("child", await_end, pid, NULL));
     }
     free(child);
 }
