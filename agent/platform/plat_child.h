@@ -38,7 +38,9 @@ bool plat_child_go(struct plat_child *child, struct error *err);
 /* True if it has ended. ${ret_code} (may be NULL): its exit code, UINT32_MAX if unknown. */
 bool plat_child_has_ended(struct plat_child *child, uint32_t *ret_code);
 
-/* End the process and wait for its end. */
+/* End the process and wait for its end, but not longer than PLAT_CHILD_KILL_MS: the system may keep
+ * it in a call. */
+enum { PLAT_CHILD_KILL_MS = 10000 };
 void plat_child_kill(struct plat_child *child);
 
 /* Release it: it continues, except that a program that was never resumed is ended. NULL is fine. */

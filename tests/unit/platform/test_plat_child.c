@@ -138,6 +138,20 @@ static void it_can_be_ended(void **state)
     plat_child_close(child);
 }
 
+static void one_that_was_opened_has_ended_when_it_was_killed(void **state)
+{
+    (void)state;
+    struct plat_child *child = launch("opened", -1);
+    struct plat_child *same = plat_child_open(plat_child_pid(child), NULL);
+    assert_non_null(same);
+    plat_child_go(child, NULL);
+    plat_child_kill(same);
+    assert_true(plat_child_has_ended(same, NULL));
+    await_end(child);
+    plat_child_close(same);
+    plat_child_close(child);
+}
+
 static bool is_us(void *self, uint32_t pid)
 {
     bool *found = self;
@@ -196,6 +210,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_child_that_never_ran_ends_with_its_owner),
         cmocka_unit_test(a_process_that_runs_is_known_again),
         cmocka_unit_test(it_can_be_ended),
+        cmocka_unit_test(one_that_was_opened_has_ended_when_it_was_killed),
         cmocka_unit_test(processes_are_found_by_name),
         cmocka_unit_test(what_is_not_there_is_not_started),
     };

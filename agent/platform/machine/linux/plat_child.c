@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
 /*
@@ -283,12 +284,12 @@ bool plat_child_has_ended(struct plat_child *child, uint32_t *ret_code)
 
 void plat_child_kill(struct plat_child *child)
 {
-    int status = 0;
+    uint64_t until_ns = plat_monotonic_ns() + PLAT_CHILD_KILL_MS * UINT64_C(1000000);
     if (!plat_child_has_ended(child, NULL)) {
         kill(child->pid, SIGKILL);
-        if (child->is_own && waitpid(child->pid, &status, 0) == child->pid) {
-            take_end(child, status);
-        }
+    }
+    while (!plat_child_has_ended(child, NULL) && plat_monotonic_ns() < until_ns) {
+        plat_sleep_ms(1);
     }
 }
 

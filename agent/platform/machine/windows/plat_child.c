@@ -173,10 +173,10 @@ bool plat_child_has_ended(struct plat_child *child, uint32_t *ret_code)
 
 void plat_child_kill(struct plat_child *child)
 {
-    enum { WAIT_MS = 10000, EXIT_CODE = 1 };
+    enum { EXIT_CODE = 1 };
     HANDLE process = OpenProcess(PROCESS_TERMINATE, FALSE, child->pid);
     if (process && TerminateProcess(process, EXIT_CODE)) {
-        WaitForSingleObject(child->process, WAIT_MS);
+        WaitForSingleObject(child->process, PLAT_CHILD_KILL_MS);
     }
     if (process) {
         CloseHandle(process);
