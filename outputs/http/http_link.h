@@ -32,8 +32,8 @@ bool http_link_init(struct http_link *link, const struct http_link_setup *setup,
     const struct output_env *env, struct error *err);
 void http_link_fini(struct http_link *link); /* zeroed is fine */
 
-/* Send ${body} to ${path}, compressed as the options say. True: `response` has the reply. False with
- * ${err} set: no reply (see `response.reply`), or out of memory. */
+/* Send ${body} to ${path}, compressed as the options say. True: `response` has the reply.
+ * False with ${err} set: no reply (see `response.reply`), or out of memory. */
 bool http_link_send(struct http_link *link, const char *method, const char *path, struct span body,
     struct error *err);
 bool http_link_post(struct http_link *link, const char *path, struct span body, struct error *err);

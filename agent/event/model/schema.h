@@ -304,9 +304,10 @@ enum {
 /*
  * Check and complete a schema whose public part is filled: every index in range, structs nested at
  * most SCHEMA_MAX_DEPTH deep and never recursive, lengths and counts refer to other integer
- * properties, which count as 0 until they are decoded; then names are made unique (dots become `_`, a second property of one name gets
- * `_2`, an empty name `field_N`, a generated `_name` or `_raw` gives way to a real property) and
- * the derived members are set. Memory comes from ${arena}. On failure the schema must not be used.
+ * properties, which count as 0 until they are decoded; then names are made unique (dots become `_`,
+ * a second property of one name gets `_2`, an empty name `field_N`, a generated `_name` or `_raw`
+ * gives way to a real property) and the derived members are set. Memory comes from ${arena}.
+ * On failure the schema must not be used.
  */
 bool schema_finish(struct event_schema *schema, struct arena *arena, struct error *err);
 
