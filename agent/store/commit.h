@@ -1,8 +1,8 @@
 #ifndef ETWSHIP_STORE_COMMIT_H
 #define ETWSHIP_STORE_COMMIT_H
 
-#include "store/ids.h"
-#include "store/stage.h"
+#include "store/state/ids.h"
+#include "store/state/stage.h"
 
 struct store;
 
@@ -12,11 +12,9 @@ struct store;
 /* What a transaction contains. */
 struct commit {
     struct store *store;
-    bool has_batches;       /* those that are pending, and what depends on them */
-    bool is_more;           /* left to be removed */
-    bool has_removed_files; /* that have gone, from the catalogue */
-    struct ids deleting;    /* segments that it gives up */
-    struct ids streams;     /* that it removes */
+    bool has_batches;   /* those that are pending, and what depends on them */
+    bool is_more;       /* left to be removed */
+    struct ids streams; /* that it removes */
     uint64_t bytes;
 };
 
@@ -38,8 +36,5 @@ bool commit_remove_settled(struct commit *commit, struct error *err);
 
 /* Streams of earlier runs that nothing refers to any more, of which some are looked at each time. */
 bool commit_remove_streams(struct commit *commit, struct error *err);
-
-/* Files without batches are given up; those that have gone leave the catalogue. */
-bool commit_remove_segments(struct commit *commit, struct error *err);
 
 #endif

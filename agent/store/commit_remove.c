@@ -5,7 +5,6 @@
 enum {
     MAX_REMOVED = 5000, /* batches in a transaction; the next one continues */
     MAX_STREAMS = 16,   /* that are looked at, the same */
-    MAX_FREED_PAGES = 64,
 };
 
 bool commit_remove_settled(struct commit *commit, struct error *err)
@@ -14,7 +13,7 @@ bool commit_remove_settled(struct commit *commit, struct error *err)
     size_t left = MAX_REMOVED;
     for (size_t i = 0; i < store->streams.count; i++) {
         struct stream_entry *stream = &store->streams.entries[i];
-        uint64_t floor = chains_floor(&store->chains, stream->id, store->last_id);
+        uint64_t floor = chains_floor(&store->chains, stream->id, numbers_last_id(store->numbers));
         size_t removed = 0;
         stream->settling = stream->settled;
         if (floor <= stream->settled || left == 0) {
@@ -51,53 +50,4 @@ bool commit_remove_streams(struct commit *commit, struct error *err)
         }
     }
     return true;
-}
-
-struct finding {
-    struct commit *commit;
-    struct error *err;
-    bool ok;
-};
-
-static bool each_segment(void *self, const struct catalogue_segment *segment)
-{
-    struct finding *finding = self;
-    const struct store *store = finding->commit->store;
-    bool is_written_to = segment->id == store->last_segment && !store->is_in_need;
-    if (segment->state == CATALOGUE_SEGMENT_LIVE && segment->batches == 0 && !is_written_to &&
-        !pending_uses(&store->pending, segment->id)) {
-        finding->ok = ids_add(&finding->commit->deleting, segment->id, finding->err);
-    }
-    return finding->ok;
-}
-
-/* Remove the row of a file that has gone only when no loss of power brings the file back: without the row the store
- * would not know that it was settled. */
-static bool remove_gone(struct commit *commit, struct error *err)
-{
-    const struct store *store = commit->store;
-    struct disk *disk = store->settings.disk;
-    if (store->gone.count == 0 || !disk->ops->sync_folder(disk, store->settings.folder, NULL)) {
-        return true;
-    }
-    commit->has_removed_files = true;
-    for (size_t i = 0; i < store->gone.count; i++) {
-        if (!catalogue_remove_segment(store->catalogue, store->gone.at[i], err)) {
-            return false;
-        }
-    }
-    return catalogue_shrink(store->catalogue, MAX_FREED_PAGES, err);
-}
-
-bool commit_remove_segments(struct commit *commit, struct error *err)
-{
-    const struct store *store = commit->store;
-    struct finding finding = {.commit = commit, .err = err, .ok = true};
-    bool ok = catalogue_segments(store->catalogue, each_segment, &finding, err) && finding.ok;
-    for (size_t i = 0; ok && i < commit->deleting.count; i++) {
-        const struct catalogue_segment segment = {
-            .id = commit->deleting.at[i], .state = CATALOGUE_SEGMENT_DELETING};
-        ok = catalogue_put_segment(store->catalogue, &segment, err);
-    }
-    return ok && remove_gone(commit, err);
 }

@@ -8,6 +8,7 @@
 #include "store/catalogue/catalogue_batches.h"
 #include "store/catalogue/catalogue_sources.h"
 #include "store/damaged.h"
+#include "store/state/ids.h"
 #include "store/store_own.h"
 
 void rebuild_init(struct rebuild *rebuild, struct store *store)
@@ -55,10 +56,9 @@ static bool scan_all(struct rebuild *rebuild, struct error *err)
 
 static bool create(struct store *store, struct rebuild *rebuild, struct error *err)
 {
-    struct disk *disk = store->settings.disk;
     uint64_t epoch = 0;
     /* Deleted files stay deleted: a file that reappeared later would have an unknown epoch. */
-    disk->ops->sync_folder(disk, store->settings.folder, NULL);
+    segments_sync_folder(store->segments, NULL);
     while (epoch == 0) {
         if (!plat_random(&epoch, sizeof(epoch), err)) {
             return false;
@@ -148,12 +148,10 @@ bool rebuild_all(struct store *store, const struct error *why, struct error *err
 bool rebuild_running(struct store *store, struct error *why)
 {
     const struct error reason = *why;
-    if (!remake(store, store->last_id, false, reason.text, why)) {
+    if (!remake(store, numbers_last_id(store->numbers), false, reason.text, why)) {
         return false;
     }
-    store->is_announced = false;
-    store->has_settled = true;
-    store->deleting.count = 0; /* their files are found again, and given up again */
-    store->gone.count = 0;
+    numbers_unwritten(store->numbers);
+    unneeded_forget(store->unneeded);
     return true;
 }

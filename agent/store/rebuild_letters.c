@@ -5,6 +5,7 @@
 #include "store/catalogue/catalogue_sources.h"
 #include "store/letters/letter_files.h"
 #include "store/rebuild.h"
+#include "store/state/ids.h"
 #include "store/store_own.h"
 
 /* Dead letters from their files (letter_files.h). */
@@ -18,7 +19,7 @@ struct restore {
 
 static void see(struct restore *restore, uint64_t id)
 {
-    restore->last = id > restore->last && id < STORE_NUMBER_END ? id : restore->last;
+    restore->last = id > restore->last && id < NUMBERS_END ? id : restore->last;
 }
 
 static bool on_letter(void *self, const struct catalogue_letter *letter)

@@ -1,5 +1,6 @@
 #include "store/catalogue/catalogue_batches.h"
 #include "store/rebuild.h"
+#include "store/state/ids.h"
 #include "store/store_own.h"
 
 /* Batches that a rebuild has found wait for outputs that are not open yet. */
@@ -100,7 +101,7 @@ void rebuild_claim(struct store *store)
         for (size_t i = 0; i < left.count; i += 2) {
             add_orphan(store, left.at[i], left.at[i + 1], NULL);
         }
-        store->has_settled = true;
+        unneeded_look(store->unneeded);
     }
     ids_fini(&left);
 }

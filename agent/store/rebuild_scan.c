@@ -25,7 +25,7 @@ bool rebuild_put_streams(struct store *store, struct error *err)
 static bool adopt_stream(struct store *store, const struct frame *frame, struct error *err)
 {
     struct frame_stream stream;
-    if (!frame_read_stream(frame, &stream, NULL) || stream.stream >= STORE_NUMBER_END ||
+    if (!frame_read_stream(frame, &stream, NULL) || stream.stream >= NUMBERS_END ||
         streams_find(&store->streams, stream.key)) {
         return true;
     }
@@ -60,12 +60,12 @@ static struct stream_entry *stream_of(struct store *store, uint64_t id, struct e
 
 static bool has_good_numbers(const struct frame *frame)
 {
-    bool ok = frame->batch < STORE_NUMBER_END && frame->stream < STORE_NUMBER_END &&
-              frame->first_record < STORE_NUMBER_END;
+    bool ok = frame->batch < NUMBERS_END && frame->stream < NUMBERS_END &&
+              frame->first_record < NUMBERS_END;
     struct frame_sources sources = frame_sources_begin(frame);
     struct frame_source source;
     while (ok && frame_sources_next(&sources, &source)) {
-        ok = source.sequence < STORE_NUMBER_END;
+        ok = source.sequence < NUMBERS_END;
     }
     return ok;
 }

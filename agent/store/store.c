@@ -5,11 +5,6 @@
  * what they write and read, store_stage.c all else; store_open.c begins and ends; store_commit.c makes
  * true; store_limits.c says what there is and drops; store_tails.c and rebuild.c see to what a crash, or
  * worse, has left.
- *
- * Numbers are given out when a batch is appended. Before the first frame of a run is written, the
- * catalogue says, in a transaction of its own, which epoch it is and up to where numbers may be given
- * out, and again when they are used up. So a run that ends without a word leaves a hole, and none
- * begins within the numbers of another, whatever became of files that were not committed.
  */
 #include "store/store_own.h"
 
@@ -54,12 +49,12 @@ bool store_is_whole(const struct store *store, struct error *err)
 
 uint64_t store_epoch(const struct store *store)
 {
-    return store->epoch;
+    return numbers_epoch(store->numbers);
 }
 
 uint64_t store_last_id(const struct store *store)
 {
-    return store->last_id;
+    return numbers_last_id(store->numbers);
 }
 
 /* ---- streams and outputs ------------------------------------------------------------------------- */
@@ -126,11 +121,11 @@ static bool find_first(
 {
     struct catalogue_batch batch;
     size_t count;
-    if (!catalogue_next_batches(
-            store->catalogue, stream, after, store->last_id, &batch, 1, &count, err)) {
+    if (!catalogue_next_batches(store->catalogue, stream, after, numbers_last_id(store->numbers),
+            &batch, 1, &count, err)) {
         return false;
     }
-    *ret_before = count ? batch.id - 1 : store->last_id;
+    *ret_before = count ? batch.id - 1 : numbers_last_id(store->numbers);
     return true;
 }
 
@@ -141,18 +136,19 @@ static bool find_boundary(struct store *store, const struct chain_range *last, u
     bool from_head, uint64_t *ret_boundary, struct error *err)
 {
     uint64_t found;
-    uint64_t next = store->last_id;
+    uint64_t next = numbers_last_id(store->numbers);
     if (rebuild_orphans(store, stream, &found)) {
         if (last && !find_first(store, last->stream, found, &next, err)) {
             return false;
         }
-        *ret_boundary = next == store->last_id ? found : store->last_id;
+        *ret_boundary = next == numbers_last_id(store->numbers) ? found
+                                                                : numbers_last_id(store->numbers);
         return true;
     }
     if (from_head && !last) {
         return find_first(store, stream, 0, ret_boundary, err);
     }
-    *ret_boundary = store->last_id;
+    *ret_boundary = numbers_last_id(store->numbers);
     return true;
 }
 
@@ -171,7 +167,7 @@ static bool go_on(struct store *store, struct chain *chain, uint64_t stream, str
     }
     *ret_changed = last != NULL;
     return chain_extend(chain, stream, about, boundary, err) &&
-           chains_trim(&store->chains, store->catalogue, store->last_id, err);
+           chains_trim(&store->chains, store->catalogue, numbers_last_id(store->numbers), err);
 }
 
 bool store_output(struct store *store, struct span name, uint64_t stream, struct span about,
@@ -239,7 +235,7 @@ bool store_remove_output(struct store *store, struct span name, bool *ret_known,
     if (chain && !chains_remove(&store->chains, chain, err)) {
         return false;
     }
-    store->has_settled = true;
+    unneeded_look(store->unneeded);
     *ret_known = chain != NULL;
     return true;
 }

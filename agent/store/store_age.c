@@ -47,7 +47,7 @@ uint64_t store_now(struct store *store)
             step > 0 ? "forward" : "back", (long long)((step > 0 ? step : -step) / 10000000));
         move_all(store, step, now);
         store->is_clock_set = true;
-        store->is_epoch_due = true;
+        numbers_want_epoch(store->numbers);
         store->moved_forward += step > 0 ? (uint64_t)step : 0;
     }
     return now;
@@ -143,7 +143,7 @@ static void remove_output(struct store *store, struct chain *chain, const struct
         tell_waiting(store, chain, loss);
     }
     chains_remove(&store->chains, chain, NULL); /* or the next time */
-    store->has_settled = true;
+    unneeded_look(store->unneeded);
 }
 
 static void remove_absent(struct store *store, const struct store_loss *loss)

@@ -9,7 +9,7 @@ uint64_t store_staged_bytes(const struct store *store)
 static bool are_good_sources(const struct store_batch *batch, struct error *err)
 {
     for (size_t i = 0; i < batch->source_count; i++) {
-        if (!store_is_number(batch->sources[i].sequence, err)) {
+        if (!numbers_check(batch->sources[i].sequence, err)) {
             return false;
         }
     }
@@ -27,19 +27,16 @@ bool store_append(struct store *store, const struct store_batch *batch, struct s
     if (!are_good_sources(batch, err)) {
         return false;
     }
-    if (store->next_id >= STORE_NUMBER_END || store->next_record >= STORE_NUMBER_END) {
-        return error_set(
-            err, ERR_LIMIT, "the spool has no numbers left: use another agent.data_dir");
-    }
-    struct store_row row = {.id = store->next_id,
-        .stream = batch->stream,
-        .epoch = store->epoch,
-        .first_record = store->next_record,
+    struct store_row row = {.stream = batch->stream,
+        .epoch = numbers_epoch(store->numbers),
         .records = batch->records,
         .body_bytes = batch->body.size,
         .first_time = batch->first_time,
         .last_time = batch->last_time,
         .entered = store_now(store)};
+    if (!numbers_next(store->numbers, &row.id, &row.first_record, err)) {
+        return false;
+    }
     if (!pending_add(&store->pending, batch, &row, err)) {
         return false;
     }
@@ -48,8 +45,7 @@ bool store_append(struct store *store, const struct store_batch *batch, struct s
         pending_drop_last(&store->pending);
         return false;
     }
-    store->next_id++;
-    store->next_record += batch->records;
+    numbers_take(store->numbers, batch->records);
     *ret_row = row;
     return true;
 }
@@ -75,7 +71,8 @@ static bool next_in_range(struct store *store, const struct chain *chain,
     const struct chain_range *range, uint64_t after, struct store_row *rows, size_t max,
     size_t *count, struct error *err)
 {
-    uint64_t last = range->last < store->last_id ? range->last : store->last_id;
+    uint64_t last = range->last < numbers_last_id(store->numbers) ? range->last
+                                                                  : numbers_last_id(store->numbers);
     uint64_t lower = chain_lower(chain, range);
     lower = lower > after ? lower : after;
     while (*count < max && lower < last) {

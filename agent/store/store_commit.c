@@ -11,11 +11,6 @@
 #include "store/restore.h"
 #include "store/store_own.h"
 
-enum {
-    ID_BLOCK = 1 << 16,     /* numbers that a run takes at a time */
-    RECORD_BLOCK = 1 << 24, /* the same */
-};
-
 static bool is_full(const struct error *err)
 {
     return err->code == ERR_FULL;
@@ -58,8 +53,8 @@ static bool put_all(struct commit *commit, struct error *err)
         return false;
     }
     store_step(store, "commit cursors");
-    if ((store->has_settled &&
-            !chains_trim(&store->chains, store->catalogue, store->last_id, err)) ||
+    if ((unneeded_is_due(store->unneeded) &&
+            !chains_trim(&store->chains, store->catalogue, numbers_last_id(store->numbers), err)) ||
         !chains_write(&store->chains, store->catalogue, err)) {
         return false;
     }
@@ -68,13 +63,15 @@ static bool put_all(struct commit *commit, struct error *err)
         return false;
     }
     store_step(store, "commit remove");
-    if (store->has_settled &&
-        (!commit_remove_settled(commit, err) || !commit_remove_segments(commit, err))) {
+    if (unneeded_is_due(store->unneeded) &&
+        (!commit_remove_settled(commit, err) || !unneeded_write(store->unneeded, store->catalogue,
+                                                    store->segments, &store->pending, err))) {
         return false;
     }
     /* Rows that may hold the position of a session are removed together with their replacement,
      * which may depend on batches. */
-    if (store->has_settled && commit->has_batches && !commit_remove_streams(commit, err)) {
+    if (unneeded_is_due(store->unneeded) && commit->has_batches &&
+        !commit_remove_streams(commit, err)) {
         return false;
     }
     store_step(store, "commit");
@@ -89,7 +86,7 @@ static void take_over(struct commit *commit, struct store_committed *committed)
         const struct store_row *last = &store->pending.batches[store->pending.count - 1]->row;
         committed->batches = store->pending.count;
         committed->bytes = commit->bytes;
-        store->last_id = last->id;
+        numbers_committed(store->numbers, last->id);
         pending_clear(&store->pending);
         store->is_disk_full = false;
     }
@@ -98,14 +95,11 @@ static void take_over(struct commit *commit, struct store_committed *committed)
     chains_written(&store->chains);
     store->is_clock_set = false;
     store->moved_forward = 0;
-    if (store->has_settled) {
+    if (unneeded_is_due(store->unneeded)) {
         for (size_t i = 0; i < store->streams.count; i++) {
             store->streams.entries[i].settled = store->streams.entries[i].settling;
         }
-        store->has_settled = commit->is_more;
-        if (commit->has_removed_files) {
-            store->gone.count = 0;
-        }
+        unneeded_written(store->unneeded, commit->is_more);
         for (size_t i = 0; i < commit->streams.count; i++) {
             streams_remove(&store->streams, commit->streams.at[i]);
         }
@@ -122,12 +116,7 @@ static bool run_transaction(
     } else {
         store_step(store, "committed");
         take_over(&commit, committed);
-        for (size_t i = 0; i < commit.deleting.count; i++) {
-            /* Without memory the row says it to the next run. */
-            ids_add(&store->deleting, commit.deleting.at[i], NULL);
-        }
     }
-    ids_fini(&commit.deleting);
     ids_fini(&commit.streams);
     return ok;
 }
@@ -155,51 +144,20 @@ static bool transact(
 
 /* ---- files ----------------------------------------------------------------------------------------------- */
 
-static void delete_files(struct store *store)
-{
-    size_t kept = 0;
-    struct error why;
-    for (size_t i = 0; i < store->deleting.count; i++) {
-        uint64_t id = store->deleting.at[i];
-        if (segments_unlink(store->segments, id, &why)) {
-            ids_add(&store->gone, id, NULL); /* else the next run would try again without success */
-            continue;
-        }
-        store->deleting.at[kept++] = id;
-        if (!store->is_lingering) {
-            store_tell(store, STORE_NEWS_LINGERING, "%s: the agent tries again", why.text);
-            store->is_lingering = true;
-        }
-    }
-    store->deleting.count = kept;
-    store->is_lingering = kept != 0;
-}
-
 /* Numbers for what is pending, and the epoch, are the catalogue's before they stand in a file. */
 static bool reserve(struct store *store, struct error *err)
 {
-    if (store->is_announced && store->next_id <= store->reserved_id &&
-        store->next_record <= store->reserved_record) {
+    if (numbers_are_reserved(store->numbers)) {
         return true;
     }
-    const struct catalogue_counters next = {
-        .batch = store->next_id + ID_BLOCK, .record = store->next_record + RECORD_BLOCK};
-    const struct span earlier = span_make(store->epochs.bytes, store->epochs.size);
     if (!store_is_whole(store, err)) {
         return false;
     }
     store_step(store, "reserve");
-    if (!catalogue_begin(store->catalogue, err) ||
-        !catalogue_set_epochs(store->catalogue, store->epoch, earlier, err) ||
-        !catalogue_raise(store->catalogue, &next, err) ||
-        !catalogue_commit(store->catalogue, err)) {
-        catalogue_rollback(store->catalogue);
+    if (!numbers_reserve(store->numbers, store->catalogue, err)) {
         return false;
     }
     store_step(store, "reserved");
-    store->reserved_id = next.batch;
-    store->reserved_record = next.record;
-    store->is_announced = true;
     return true;
 }
 
@@ -208,7 +166,9 @@ static bool write_files(struct store *store, struct error *err)
     bool ok = pending_place(&store->pending, store->segments, err);
     for (size_t i = 0; i < store->pending.count; i++) {
         const struct pending_batch *batch = store->pending.batches[i];
-        store->last_segment = batch->is_placed ? batch->row.segment : store->last_segment;
+        if (batch->is_placed) {
+            unneeded_written_to(store->unneeded, batch->row.segment);
+        }
     }
     if (ok) {
         store_step(store, "appended");
@@ -251,7 +211,7 @@ static bool has_room_again(const struct store *store)
 
 static bool has_work(const struct store *store)
 {
-    return store->pending.count || store->stage.count || store->has_settled ||
+    return store->pending.count || store->stage.count || unneeded_is_due(store->unneeded) ||
            store->is_clock_set || chains_are_changed(&store->chains);
 }
 
@@ -270,7 +230,7 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     }
     if (!ok && is_full(&why)) {
         store->is_disk_full = true;
-        store->is_in_need = true;
+        unneeded_disk_is_full(store->unneeded);
         pending_undo(&store->pending, store->segments);
         segments_release_ballast(store->segments);
         /* Without batches nothing is bound to any. */
@@ -281,12 +241,10 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
         store->is_unclean = true;
         return error_set(err, why.code, "%s", why.text);
     }
-    if (store->is_epoch_due && store_begin_epoch(store, NULL)) {
-        store->is_epoch_due = false;
-    }
+    numbers_turn(store->numbers, store->segments);
     store->is_rest_true = true;
     store->is_disk_full = store->is_disk_full && !has_room_again(store);
-    committed.last_id = store->last_id;
+    committed.last_id = numbers_last_id(store->numbers);
     *ret_committed = committed;
     return true;
 }
@@ -298,11 +256,14 @@ bool store_rest_is_true(const struct store *store)
 
 bool store_tidy(struct store *store)
 {
-    size_t before = store->deleting.count;
-    delete_files(store);
+    struct error why = {.code = ERR_NONE};
+    bool has_deleted = unneeded_delete(store->unneeded, store->segments, &why);
+    if (why.code) {
+        store_tell(store, STORE_NEWS_LINGERING, "%s: the agent tries again", why.text);
+    }
     segments_remove_void(store->segments);
     if (!store->is_disk_full) {
         store_look_at_disk(store);
     }
-    return store->deleting.count < before;
+    return has_deleted;
 }

@@ -119,8 +119,7 @@ enum store_room store_room(struct store *store, uint64_t bytes)
 
 void store_need_room(struct store *store, bool is_needed)
 {
-    store->has_settled = store->has_settled || (is_needed && !store->is_in_need);
-    store->is_in_need = is_needed;
+    unneeded_need_room(store->unneeded, is_needed);
 }
 
 /* ---- what is lost ------------------------------------------------------------------------------------------ */
@@ -156,7 +155,7 @@ static bool remove_batch(struct store *store, const struct catalogue_batch *batc
     if (!stage_put(&store->stage, &entry, err)) {
         return false;
     }
-    store->has_settled = true;
+    unneeded_look(store->unneeded);
     tell_loss(store, &row, loss);
     return true;
 }

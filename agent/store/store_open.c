@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
 #include "store/letters/letter_files.h"
 #include "store/rebuild.h"
 #include "store/store_tails.h"
@@ -92,7 +91,10 @@ static struct store *create(const struct store_settings *settings, struct error 
     streams_init(&store->streams);
     chains_init(&store->chains);
     stage_init(&store->stage, STORE_STAGE_BYTES);
-    if (!make_paths(store, folder, err)) {
+    store->numbers = numbers_create();
+    store->unneeded = unneeded_create();
+    if ((!store->numbers || !store->unneeded) ? !error_set(err, ERR_MEMORY, "out of memory")
+                                              : !make_paths(store, folder, err)) {
         store_close(store);
         return NULL;
     }
@@ -127,7 +129,6 @@ static void unload(struct store *store)
     store->catalogue = NULL;
     streams_fini(&store->streams);
     chains_fini(&store->chains);
-    ids_fini(&store->deleting);
 }
 
 static bool try_catalogue(struct store *store, bool log_is_lost, struct error *why)
@@ -137,6 +138,7 @@ static bool try_catalogue(struct store *store, bool log_is_lost, struct error *w
         return true;
     }
     unload(store);
+    unneeded_forget(store->unneeded);
     return false;
 }
 
@@ -166,37 +168,6 @@ static bool open_catalogue(struct store *store, struct error *err)
     return ok;
 }
 
-/* Numbers continue after all that may have been given out. */
-static bool take_numbers(struct store *store, struct error *err)
-{
-    struct catalogue_info info;
-    if (!catalogue_info(store->catalogue, &info, err)) {
-        return false;
-    }
-    store->next_id = info.next.batch;
-    store->next_record = info.next.record;
-    store->last_id = info.next.batch - 1;
-    segments_begin(store->segments, 0, info.next.segment);
-    return store_begin_epoch(store, err);
-}
-
-bool store_begin_epoch(struct store *store, struct error *err)
-{
-    uint64_t epoch = 0;
-    while (epoch == 0) {
-        if (!plat_random(&epoch, sizeof(epoch), err)) {
-            return false;
-        }
-    }
-    if (store->epoch) {
-        epochs_add(&store->epochs, store->epoch);
-    }
-    store->epoch = epoch;
-    store->is_announced = false;
-    segments_begin(store->segments, epoch, 0);
-    return true;
-}
-
 /* ---- open and close ------------------------------------------------------------------------------------------ */
 
 struct store *store_open(const struct store_settings *settings, struct error *err)
@@ -207,12 +178,13 @@ struct store *store_open(const struct store_settings *settings, struct error *er
     }
     store_step(store, "open");
     if ((!store->is_in_memory && !plat_dir_create_private(settings->folder, err)) ||
-        !open_segments(store, err) || !open_catalogue(store, err) || !take_numbers(store, err) ||
+        !open_segments(store, err) || !open_catalogue(store, err) ||
+        !numbers_begin(store->numbers, store->catalogue, store->segments, err) ||
         !store_age_open(store, err)) {
         store_close(store);
         return NULL;
     }
-    store->has_settled = true;
+    unneeded_look(store->unneeded);
     store_look_at_disk(store);
     store_step(store, "opened");
     return store;
@@ -235,7 +207,8 @@ void store_close(struct store *store)
     segments_destroy(store->segments);
     pending_fini(&store->pending);
     stage_fini(&store->stage);
-    ids_fini(&store->gone);
+    unneeded_destroy(store->unneeded);
+    numbers_destroy(store->numbers);
     free((char *)(uintptr_t)store->settings.folder);
     free(store);
 }

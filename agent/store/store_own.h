@@ -3,15 +3,15 @@
 
 #include "store/age_clock.h"
 #include "store/catalogue/catalogue.h"
-#include "store/catalogue/epochs.h"
 #include "store/chains.h"
 #include "store/disk/disk.h"
 #include "store/disk/segments.h"
-#include "store/ids.h"
 #include "store/pending.h"
-#include "store/stage.h"
+#include "store/state/numbers.h"
+#include "store/state/stage.h"
+#include "store/state/streams.h"
 #include "store/store.h"
-#include "store/streams.h"
+#include "store/unneeded.h"
 
 /* Shared by the files store*.c and rebuild.c; not for other modules. */
 enum {
@@ -20,9 +20,6 @@ enum {
     STORE_BALLAST_BYTES = 8 << 20,
     STORE_SOME_ROOM_BYTES = 1 << 20, /* free on a disk that is not full */
 };
-
-/* Numbers are below this, as the catalogue wants it, with room to add them. */
-#define STORE_NUMBER_END (UINT64_C(1) << 61)
 
 struct store {
     struct store_settings settings; /* folder: own copy */
@@ -43,28 +40,12 @@ struct store {
     struct stage stage;
     struct pending pending;
 
-    /* Numbers. According to the catalogue, those below `reserved` may be in use. */
-    uint64_t epoch;
-    struct epochs epochs; /* of this run, before it */
-    uint64_t next_id;
-    uint64_t next_record;
-    uint64_t reserved_id;
-    uint64_t reserved_record;
-    bool is_fresh;         /* there was nothing yet */
-    bool is_announced;     /* the catalogue knows this epoch */
-    uint64_t last_id;      /* of the committed batches, or an id without a batch after them */
-    uint64_t last_segment; /* that was written to; 0: none in this run */
-
-    /* Files: to be deleted; gone, but still in the catalogue. */
-    struct ids deleting;
-    struct ids gone;
-    bool is_lingering; /* a file that cannot be deleted was reported */
-    bool has_settled;  /* batches may have been settled or dropped since the last commit */
-    bool is_in_need;   /* of room: an empty file that is being written goes, too */
+    struct numbers *numbers;
+    struct unneeded *unneeded;
+    bool is_fresh; /* there was nothing yet */
 
     bool is_clock_set;      /* what the catalogue says of ages is to be moved */
     uint64_t moved_forward; /* by so much, 100 ns */
-    bool is_epoch_due;      /* a new one, as soon as nothing is pending */
     uint64_t set_aside;     /* pieces, in this run */
     uint64_t free_bytes;    /* of the disk, when it was asked last */
     uint64_t free_asked_ms;
@@ -94,16 +75,8 @@ struct chain *store_chain(const struct store *store, size_t output, struct error
 
 /* ---- store_stage.c ---------------------------------------------------------------------------------- */
 
-/* May the catalogue keep it? */
-bool store_is_number(uint64_t number, struct error *err);
-
 /* A name or value that the catalogue would refuse. */
 bool store_is_too_long(struct span name, struct span value, struct error *err);
-
-/* ---- store_open.c ----------------------------------------------------------------------------------- */
-
-/* Draw an epoch; what is written from now on bears it. */
-bool store_begin_epoch(struct store *store, struct error *err);
 
 /* ---- store_age.c ------------------------------------------------------------------------------------ */
 

@@ -16,11 +16,12 @@ static bool stage_place(
     if (!chain) {
         return false;
     }
-    if (progress->position > store->last_id || (count && early[count - 1] > store->last_id)) {
-        return error_set(
-            err, ERR_LIMIT, "no batch after %llu is committed", (unsigned long long)store->last_id);
+    if (progress->position > numbers_last_id(store->numbers) ||
+        (count && early[count - 1] > numbers_last_id(store->numbers))) {
+        return error_set(err, ERR_LIMIT, "no batch after %llu is committed",
+            (unsigned long long)numbers_last_id(store->numbers));
     }
-    store->has_settled = true;
+    unneeded_look(store->unneeded);
     return chain_move(chain, progress->position, early, count, progress->checkpoint, err);
 }
 

@@ -2,15 +2,10 @@
 #include "store/catalogue/catalogue_sources.h"
 #include "store/store_own.h"
 
-/* Values that the catalogue would refuse are refused here, before they can make every commit
- * fail. */
-bool store_is_number(uint64_t number, struct error *err)
-{
-    return number < STORE_NUMBER_END || error_set(err, ERR_LIMIT, "a number beyond 2^61");
-}
-
 /* ---- what else becomes true with a commit ------------------------------------------------------------ */
 
+/* Values that the catalogue would refuse are refused here, before they can make every commit
+ * fail. */
 bool store_is_too_long(struct span name, struct span value, struct error *err)
 {
     return (name.size == 0 || name.size > STORE_NAME_MAX || value.size > STORE_VALUE_MAX) &&
@@ -26,7 +21,7 @@ static bool stage_source(struct store *store, struct span session, uint64_t stre
     if (!streams_get(&store->streams, stream)) {
         return error_set(err, ERR_MISSING, "there is no stream %llu", (unsigned long long)stream);
     }
-    return store_is_number(sequence, err) && !store_is_too_long(session, span_make(NULL, 0), err) &&
+    return numbers_check(sequence, err) && !store_is_too_long(session, span_make(NULL, 0), err) &&
            stage_put(&store->stage, &entry, err);
 }
 
@@ -54,7 +49,7 @@ bool store_done(struct store *store, struct span session, const uint8_t file_id[
 {
     const struct stage_entry entry = {
         .kind = STAGE_DONE, .numbers = {sequence}, .texts = {session, span_make(file_id, 16)}};
-    return store_is_number(sequence, err) && !store_is_too_long(session, span_make(NULL, 0), err) &&
+    return numbers_check(sequence, err) && !store_is_too_long(session, span_make(NULL, 0), err) &&
            stage_put(&store->stage, &entry, err);
 }
 
@@ -75,7 +70,7 @@ bool store_gap(struct store *store, const struct catalogue_gap *gap, struct erro
             return error_set(err, ERR_LIMIT, "a name has up to %d bytes", STORE_NAME_MAX);
         }
     }
-    return store_is_number(gap->count, err) && stage_put(&store->stage, &entry, err);
+    return numbers_check(gap->count, err) && stage_put(&store->stage, &entry, err);
 }
 
 /* ---- reading it back --------------------------------------------------------------------------------- */

@@ -14,7 +14,9 @@
 #include <inttypes.h>
 
 #include "store/catalogue/catalogue_batches.h"
+#include "store/catalogue/epochs.h"
 #include "store/rebuild.h"
+#include "store/state/ids.h"
 #include "store/store_own.h"
 
 /* Files, and what the catalogue says of them. */
@@ -100,10 +102,9 @@ static bool ignore(struct store *store, const struct segment_info *file, struct 
 /* For good: a file that a loss of power brings back would be taken for a later run's. */
 static bool unlink_durably(struct store *store, uint64_t id)
 {
-    struct disk *disk = store->settings.disk;
     struct error why;
     return segments_unlink(store->segments, id, &why) &&
-           disk->ops->sync_folder(disk, store->settings.folder, &why);
+           segments_sync_folder(store->segments, &why);
 }
 
 /* A file without a word in the catalogue. */
@@ -196,7 +197,7 @@ static bool settle_rows(struct tails *tails)
     for (size_t i = 0; i < tails->known_count; i++) {
         const struct catalogue_segment *known = &tails->known[i];
         if (known->state == CATALOGUE_SEGMENT_DELETING) {
-            if (!ids_add(&store->deleting, known->id, tails->err)) {
+            if (!unneeded_add(store->unneeded, known->id, tails->err)) {
                 return false;
             }
         } else if (!is_there(store, known->id) && known->batches) {

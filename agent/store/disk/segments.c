@@ -312,6 +312,12 @@ bool segments_unlink(struct segments *segments, uint64_t id, struct error *err)
     return true;
 }
 
+bool segments_sync_folder(struct segments *segments, struct error *err)
+{
+    struct disk *disk = segments->settings.disk;
+    return disk->ops->sync_folder(disk, segments->settings.folder, err);
+}
+
 bool segments_set_aside(
     struct segments *segments, uint64_t id, const char *folder, const char *name, struct error *err)
 {
@@ -331,6 +337,5 @@ bool segments_set_aside(
         return false;
     }
     segments_remove_file(segments, id);
-    return disk->ops->sync_folder(disk, folder, err) &&
-           disk->ops->sync_folder(disk, segments->settings.folder, err);
+    return disk->ops->sync_folder(disk, folder, err) && segments_sync_folder(segments, err);
 }

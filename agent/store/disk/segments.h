@@ -127,6 +127,9 @@ bool segments_unlink(struct segments *segments, uint64_t id, struct error *err);
  * then. */
 void segments_remove_void(struct segments *segments);
 
+/* Files that were created and removed stay so after a power failure. */
+bool segments_sync_folder(struct segments *segments, struct error *err);
+
 /* Move a segment's file out of the way, to ${folder} (made if missing) under ${name}. */
 bool segments_set_aside(struct segments *segments, uint64_t id, const char *folder,
     const char *name, struct error *err);

@@ -370,8 +370,7 @@ static bool sync_all(struct segments *segments, struct error *err)
             return false;
         }
     }
-    return !segments->folder_changed ||
-           disk->ops->sync_folder(disk, segments->settings.folder, err);
+    return !segments->folder_changed || segments_sync_folder(segments, err);
 }
 
 /* Everything is durable: only the file that is being written stays open. */

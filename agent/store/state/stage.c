@@ -1,4 +1,4 @@
-#include "store/stage.h"
+#include "store/state/stage.h"
 
 #include <stdlib.h>
 

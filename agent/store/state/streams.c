@@ -1,9 +1,8 @@
-#include "store/streams.h"
+#include "store/state/streams.h"
 
 #include <stdlib.h>
 
 #include "store/catalogue/catalogue_batches.h"
-#include "store/store.h"
 
 void streams_init(struct streams *streams)
 {
@@ -48,8 +47,8 @@ struct stream_entry *streams_find(const struct streams *streams, struct span key
 static bool fill(struct stream_entry *entry, const struct frame_stream *stream)
 {
     *entry = (struct stream_entry){.hash = stream->hash};
-    buf_init(&entry->key, STORE_ABOUT_MAX);
-    buf_init(&entry->about, STORE_ABOUT_MAX);
+    buf_init(&entry->key, CATALOGUE_TEXT_MAX_BYTES);
+    buf_init(&entry->about, CATALOGUE_TEXT_MAX_BYTES);
     buf_add_span(&entry->key, stream->key);
     buf_add_span(&entry->about, stream->about);
     if (entry->key.failed || entry->about.failed) {
@@ -63,10 +62,10 @@ static bool fill(struct stream_entry *entry, const struct frame_stream *stream)
 struct stream_entry *streams_add(
     struct streams *streams, const struct frame_stream *stream, struct error *err)
 {
-    if (streams->count == STREAMS_MAX || stream->key.size > STORE_ABOUT_MAX ||
-        stream->about.size > STORE_ABOUT_MAX) {
+    if (streams->count == STREAMS_MAX || stream->key.size > CATALOGUE_TEXT_MAX_BYTES ||
+        stream->about.size > CATALOGUE_TEXT_MAX_BYTES) {
         error_set(err, ERR_LIMIT, "more than %d streams, or more than %d bytes about one",
-            STREAMS_MAX, STORE_ABOUT_MAX);
+            STREAMS_MAX, CATALOGUE_TEXT_MAX_BYTES);
         return NULL;
     }
     struct stream_entry *entries = realloc(
