@@ -6,15 +6,48 @@
 
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
-#include "store/store_own.h"
 
 enum { MAX_FILES = 1000, CHUNK_BYTES = 256 << 10, KEPT_CATALOGUES = 3 };
 static const uint64_t max_bytes = UINT64_C(256) << 20;
 
+struct damaged {
+    const struct folder *folder;
+    struct segments *segments;
+    struct ages *ages;
+    const struct report *report;
+    uint64_t count;
+};
+
+struct damaged *damaged_create(const struct folder *folder, struct segments *segments,
+    struct ages *ages, const struct report *report)
+{
+    struct damaged *damaged = malloc(sizeof(*damaged));
+    if (damaged) {
+        *damaged = (struct damaged){
+            .folder = folder, .segments = segments, .ages = ages, .report = report};
+    }
+    return damaged;
+}
+
+void damaged_destroy(struct damaged *damaged)
+{
+    free(damaged);
+}
+
+uint64_t damaged_count(const struct damaged *damaged)
+{
+    return damaged->count;
+}
+
+void damaged_add(struct damaged *damaged)
+{
+    damaged->count++;
+}
+
 /* ---- pieces of segments --------------------------------------------------------------------------------- */
 
 struct counting {
-    struct store *store;
+    const struct damaged *damaged;
     uint64_t files;
     uint64_t bytes;
 };
@@ -22,11 +55,11 @@ struct counting {
 static bool count_file(void *self, const char *name)
 {
     struct counting *counting = self;
-    struct disk *disk = counting->store->settings.disk;
-    char path[STORE_PATH_BYTES + 300];
+    struct disk *disk = folder_disk(counting->damaged->folder);
+    char path[FOLDER_PATH_BYTES + 300];
     bool there = false;
     uint64_t bytes = 0;
-    snprintf(path, sizeof(path), "%s/%s", counting->store->damaged_path, name);
+    snprintf(path, sizeof(path), "%s/%s", folder_damaged(counting->damaged->folder), name);
     if (disk->ops->find(disk, path, &there, &bytes, NULL) && there) {
         counting->files++;
         counting->bytes += bytes;
@@ -34,20 +67,20 @@ static bool count_file(void *self, const char *name)
     return counting->files < MAX_FILES;
 }
 
-static bool has_room(struct store *store, uint64_t bytes)
+static bool has_room(const struct damaged *damaged, uint64_t bytes)
 {
-    struct disk *disk = store->settings.disk;
-    struct counting counting = {.store = store};
-    return disk->ops->make_folder(disk, store->damaged_path, NULL) &&
-           disk->ops->list(disk, store->damaged_path, count_file, &counting, NULL) &&
+    struct disk *disk = folder_disk(damaged->folder);
+    struct counting counting = {.damaged = damaged};
+    return disk->ops->make_folder(disk, folder_damaged(damaged->folder), NULL) &&
+           disk->ops->list(disk, folder_damaged(damaged->folder), count_file, &counting, NULL) &&
            counting.files < MAX_FILES && counting.bytes < max_bytes &&
            bytes <= max_bytes - counting.bytes;
 }
 
-static bool copy_bytes(struct store *store, struct segments_scan *from, struct disk_file *to,
-    uint64_t offset, uint64_t bytes)
+static bool copy_bytes(const struct damaged *damaged, struct segments_scan *from,
+    struct disk_file *to, uint64_t offset, uint64_t bytes)
 {
-    struct disk *disk = store->settings.disk;
+    struct disk *disk = folder_disk(damaged->folder);
     uint8_t *chunk = malloc(CHUNK_BYTES);
     bool ok = chunk != NULL;
     while (ok && bytes) {
@@ -67,23 +100,24 @@ static bool copy_bytes(struct store *store, struct segments_scan *from, struct d
 }
 
 void damaged_copy(
-    struct store *store, uint64_t id, uint64_t offset, uint64_t bytes, const char *what)
+    struct damaged *damaged, uint64_t id, uint64_t offset, uint64_t bytes, const char *what)
 {
-    struct disk *disk = store->settings.disk;
-    char path[STORE_PATH_BYTES + 300];
+    struct disk *disk = folder_disk(damaged->folder);
+    char path[FOLDER_PATH_BYTES + 300];
     struct segments_scan from;
     bool there = true;
     uint64_t size;
-    store->set_aside++;
-    snprintf(path, sizeof(path), "%s/%016" PRIx64 "-%" PRIu64 "-%s", store->damaged_path, id,
-        offset, what);
-    if (!has_room(store, bytes) || !disk->ops->find(disk, path, &there, &size, NULL) || there ||
-        !segments_scan_begin(store->segments, id, &from, NULL)) {
+    damaged->count++;
+    snprintf(path, sizeof(path), "%s/%016" PRIx64 "-%" PRIu64 "-%s",
+        folder_damaged(damaged->folder), id, offset, what);
+    if (!has_room(damaged, bytes) || !disk->ops->find(disk, path, &there, &size, NULL) || there ||
+        !segments_scan_begin(damaged->segments, id, &from, NULL)) {
         return;
     }
-    store_step(store, "damaged copy");
+    report_step(damaged->report, "damaged copy");
     struct disk_file *to = disk->ops->open_append(disk, path, NULL);
-    bool ok = to && copy_bytes(store, &from, to, offset, bytes) && disk->ops->sync(disk, to, NULL);
+    bool ok = to && copy_bytes(damaged, &from, to, offset, bytes) &&
+              disk->ops->sync(disk, to, NULL);
     if (to) {
         disk->ops->close(disk, to);
     }
@@ -93,14 +127,14 @@ void damaged_copy(
     segments_scan_end(&from);
 }
 
-bool damaged_move(struct store *store, uint64_t id)
+bool damaged_move(struct damaged *damaged, uint64_t id)
 {
     char name[64];
     struct error why;
     snprintf(name, sizeof(name), "%016" PRIx64 ".seg-unreadable", id);
-    store->set_aside++;
-    store_step(store, "damaged move");
-    return segments_set_aside(store->segments, id, store->damaged_path, name, &why);
+    damaged->count++;
+    report_step(damaged->report, "damaged move");
+    return segments_set_aside(damaged->segments, id, folder_damaged(damaged->folder), name, &why);
 }
 
 /* ---- the catalogue ----------------------------------------------------------------------------------------- */
@@ -125,48 +159,49 @@ static bool look_at(void *self, const char *name)
     return true;
 }
 
-static void remove_oldest(const struct store *store)
+static void remove_oldest(const struct damaged *damaged)
 {
     struct oldest oldest = {.count = 0};
-    char path[STORE_PATH_BYTES + 300];
-    if (plat_dir_files(store->settings.folder, look_at, &oldest, NULL) &&
+    char path[FOLDER_PATH_BYTES + 300];
+    if (plat_dir_files(folder_path(damaged->folder), look_at, &oldest, NULL) &&
         oldest.count > KEPT_CATALOGUES) {
-        snprintf(path, sizeof(path), "%s/%s", store->settings.folder, oldest.name);
+        snprintf(path, sizeof(path), "%s/%s", folder_path(damaged->folder), oldest.name);
         plat_path_remove(path, NULL);
-        snprintf(path, sizeof(path), "%s/%s-wal", store->settings.folder, oldest.name);
+        snprintf(path, sizeof(path), "%s/%s-wal", folder_path(damaged->folder), oldest.name);
         plat_path_remove(path, NULL);
     }
 }
 
 static bool rename_with(const char *from, const char *to, const char *suffix, struct error *err)
 {
-    char from_path[STORE_PATH_BYTES + 300];
-    char to_path[STORE_PATH_BYTES + 300];
+    char from_path[FOLDER_PATH_BYTES + 300];
+    char to_path[FOLDER_PATH_BYTES + 300];
     snprintf(from_path, sizeof(from_path), "%s%s", from, suffix);
     snprintf(to_path, sizeof(to_path), "%s%s", to, suffix);
     return plat_path_kind(from_path) == PLAT_PATH_NONE || plat_path_rename(from_path, to_path, err);
 }
 
-bool damaged_catalogue(struct store *store, char *ret_name, size_t size, struct error *err)
+bool damaged_catalogue(struct damaged *damaged, char *ret_name, size_t size, struct error *err)
 {
-    char to[STORE_PATH_BYTES + 64];
-    char shared[STORE_PATH_BYTES + 8];
+    char to[FOLDER_PATH_BYTES + 64];
+    char shared[FOLDER_PATH_BYTES + 8];
     char name[64];
-    uint64_t seconds = age_clock_now(&store->clock, NULL) / 10000000 - UINT64_C(11644473600);
+    uint64_t seconds = ages_now(damaged->ages) / 10000000 - UINT64_C(11644473600);
     int tries = 0;
     do { /* two in a second get two names */
         snprintf(name, sizeof(name), "%s%010" PRIu64, catalogue_prefix, seconds++);
-        snprintf(to, sizeof(to), "%s/%s", store->settings.folder, name);
+        snprintf(to, sizeof(to), "%s/%s", folder_path(damaged->folder), name);
     } while (plat_path_kind(to) != PLAT_PATH_NONE && ++tries < MAX_FILES);
-    store_step(store, "catalogue aside");
+    report_step(damaged->report, "catalogue aside");
     /* The log first: a database without its log is found damaged, or old, and not taken for whole. */
-    snprintf(shared, sizeof(shared), "%s-shm", store->catalogue_path);
-    if (!rename_with(store->catalogue_path, to, "-wal", err) ||
-        !rename_with(store->catalogue_path, to, "", err) || !plat_path_remove(shared, err)) {
+    snprintf(shared, sizeof(shared), "%s-shm", folder_catalogue(damaged->folder));
+    if (!rename_with(folder_catalogue(damaged->folder), to, "-wal", err) ||
+        !rename_with(folder_catalogue(damaged->folder), to, "", err) ||
+        !plat_path_remove(shared, err)) {
         return false;
     }
-    plat_path_sync_folder(store->settings.folder, NULL);
-    remove_oldest(store);
+    plat_path_sync_folder(folder_path(damaged->folder), NULL);
+    remove_oldest(damaged);
     snprintf(ret_name, size, "%s", name);
     return true;
 }

@@ -1,12 +1,8 @@
 #ifndef ETWSHIP_STORE_DAMAGED_H
 #define ETWSHIP_STORE_DAMAGED_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/error.h"
-
-struct store;
+#include "store/ages.h"
+#include "store/folder.h"
 
 /*
  * Unreadable data is kept: it is moved or copied to a folder for people, under a name that says
@@ -14,15 +10,26 @@ struct store;
  * caller.
  */
 
+struct damaged;
+
+/* NULL: out of memory. */
+struct damaged *damaged_create(const struct folder *folder, struct segments *segments,
+    struct ages *ages, const struct report *report);
+void damaged_destroy(struct damaged *damaged);
+
+/* Batches and pieces that were found damaged so far. damaged_add: one that is not kept. */
+uint64_t damaged_count(const struct damaged *damaged);
+void damaged_add(struct damaged *damaged);
+
 /* Copy ${bytes} at ${offset} of segment ${id} to `damaged/<segment>-<offset>-<what>`. */
 void damaged_copy(
-    struct store *store, uint64_t id, uint64_t offset, uint64_t bytes, const char *what);
+    struct damaged *damaged, uint64_t id, uint64_t offset, uint64_t bytes, const char *what);
 
 /* Move a whole segment file there, of which nothing can be read. False: it stays where it is. */
-bool damaged_move(struct store *store, uint64_t id);
+bool damaged_move(struct damaged *damaged, uint64_t id);
 
 /* Give the catalogue's files another name, so that a new one can be made. The last three are kept.
  * False with ${err} set. */
-bool damaged_catalogue(struct store *store, char *ret_name, size_t size, struct error *err);
+bool damaged_catalogue(struct damaged *damaged, char *ret_name, size_t size, struct error *err);
 
 #endif

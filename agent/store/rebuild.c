@@ -33,7 +33,7 @@ static bool is_missing(const struct rebuild *rebuild, uint64_t id)
     if (!segments_is_missing(rebuild->store->segments, id)) {
         return false;
     }
-    store_tell(rebuild->store, STORE_NEWS_MISSING,
+    report_news(rebuild->store->report, STORE_NEWS_MISSING,
         "segment %016" PRIx64 " is not there any more: what was in it is lost", id);
     return true;
 }
@@ -64,7 +64,8 @@ static bool create(struct store *store, struct rebuild *rebuild, struct error *e
             return false;
         }
     }
-    store->catalogue = catalogue_create(store->catalogue_path, epoch, span_make(NULL, 0), err);
+    store->catalogue = catalogue_create(
+        folder_catalogue(store->folder), epoch, span_make(NULL, 0), err);
     if (!store->catalogue) {
         return false;
     }
@@ -72,18 +73,18 @@ static bool create(struct store *store, struct rebuild *rebuild, struct error *e
         !rebuild_letters(store, err)) {
         return false;
     }
-    store_step(store, "rebuild commit");
+    report_step(store->report, "rebuild commit");
     if (!catalogue_commit(store->catalogue, err)) {
         return false;
     }
-    store_step(store, "rebuilt");
+    report_step(store->report, "rebuilt");
     return true;
 }
 
 static void tell(
     struct store *store, const struct rebuild *rebuild, const char *aside, const char *why)
 {
-    store_tell(store, STORE_NEWS_REBUILT,
+    report_news(store->report, STORE_NEWS_REBUILT,
         "the agent rebuilt the catalogue of the spool from its files (%s): %" PRIu64
         " batches with %" PRIu64 " records were found, and are delivered (again); %" PRIu64
         " batches and %" PRIu64 " other bytes cannot be read%s%s%s",
@@ -97,13 +98,13 @@ static void tell(
 static bool set_aside(
     struct store *store, bool is_missing, char *ret_name, size_t size, struct error *err)
 {
-    char log_path[STORE_PATH_BYTES + 8];
-    bool is_there = plat_path_kind(store->catalogue_path) != PLAT_PATH_NONE;
-    snprintf(log_path, sizeof(log_path), "%s-wal", store->catalogue_path);
+    char log_path[FOLDER_PATH_BYTES + 8];
+    bool is_there = plat_path_kind(folder_catalogue(store->folder)) != PLAT_PATH_NONE;
+    snprintf(log_path, sizeof(log_path), "%s-wal", folder_catalogue(store->folder));
     if (is_there ? is_missing : plat_path_kind(log_path) == PLAT_PATH_NONE) {
         return true;
     }
-    return damaged_catalogue(store, ret_name, size, err);
+    return damaged_catalogue(store->damaged, ret_name, size, err);
 }
 
 static bool remake(
@@ -113,7 +114,7 @@ static bool remake(
     struct rebuild rebuild;
     catalogue_close(store->catalogue);
     store->catalogue = NULL;
-    store_let_go(store);
+    report_close_readers(store->report);
     if (!set_aside(store, is_missing, aside, sizeof(aside), err)) {
         return false;
     }
@@ -126,8 +127,9 @@ static bool remake(
     rebuild.last_id = last_id;
     bool ok = create(store, &rebuild, err);
     if (ok) {
-        store_let_go(
-            store); /* another program may have opened the old one again before it was out of the way */
+        report_close_readers(
+            store
+                ->report); /* another program may have opened the old one again before it was out of the way */
         chains_written(&store->chains);
         if (!store->is_fresh) {
             tell(store, &rebuild, aside, why);

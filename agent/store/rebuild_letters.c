@@ -91,20 +91,20 @@ static bool put_gap(struct store *store, const char *unit, uint64_t count, struc
         .unit = span_text(unit),
         .count = count,
         .exact = true,
-        .to = store_now(store)};
+        .to = ages_now(store->ages)};
     return count == 0 || catalogue_put_gap(store->catalogue, &gap, err);
 }
 
 static void tell(struct store *store, uint64_t letters, uint64_t lost, uint64_t skipped)
 {
     if (lost || skipped) {
-        store_tell(store, STORE_NEWS_LETTERS,
+        report_news(store->report, STORE_NEWS_LETTERS,
             "%" PRIu64 " dead letters were found in their files; %" PRIu64 " are lost, and %" PRIu64
             " other bytes of the files cannot be read",
             letters, lost, skipped);
     } else if (letters) {
-        store_tell(store, STORE_NEWS_LETTERS, "%" PRIu64 " dead letters were found in their files",
-            letters);
+        report_news(store->report, STORE_NEWS_LETTERS,
+            "%" PRIu64 " dead letters were found in their files", letters);
     }
 }
 
@@ -116,7 +116,7 @@ bool rebuild_letters(struct store *store, struct error *err)
     uint64_t lost = 0;
     const struct letter_files_reader reader = {
         .letter = on_letter, .gone = on_gone, .damaged = on_damaged, .self = &restore};
-    bool ok = letter_files_read(store->letters_path, &reader, &skipped, err) &&
+    bool ok = letter_files_read(folder_letters(store->folder), &reader, &skipped, err) &&
               count_lost(&restore, &lost);
     ids_fini(&restore.damaged);
     const struct catalogue_counters next = {.letter = restore.last + 1};
@@ -129,7 +129,7 @@ bool rebuild_letters(struct store *store, struct error *err)
     }
     if (ok && (lost || skipped)) {
         /* So that it is not reported again. */
-        letter_files_rewrite(store->letters_path, store->catalogue, NULL);
+        letter_files_rewrite(folder_letters(store->folder), store->catalogue, NULL);
     }
     return ok;
 }
@@ -181,7 +181,7 @@ bool rebuild_compare_letters(struct store *store, struct error *err)
         return false;
     }
     look.next = info.next.letter;
-    if (!letter_files_read_newest(store->letters_path, &reader, &skipped, err)) {
+    if (!letter_files_read_newest(folder_letters(store->folder), &reader, &skipped, err)) {
         return false;
     }
     if (!look.differs) {

@@ -32,7 +32,7 @@ static bool add_orphan(struct store *store, uint64_t stream, uint64_t after, str
     range->stream = stream;
     range->after = after;
     range->last = UINT64_MAX;
-    chain->seen = store_now(store);
+    chain->seen = ages_now(store->ages);
     chain->is_changed = true;
     return true;
 }

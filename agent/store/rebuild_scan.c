@@ -159,15 +159,15 @@ static bool take_frame(struct rebuild *rebuild, const struct frame *frame,
             return error_set(err, why.code, "%s", why.text);
         }
         rebuild->damaged++;
-        damaged_copy(
-            rebuild->store, frame->segment, extent->offset, extent->bytes, "batch-unreadable");
+        damaged_copy(rebuild->store->damaged, frame->segment, extent->offset, extent->bytes,
+            "batch-unreadable");
         return true;
     }
     enum adopted adopted = adopt_batch(rebuild, frame, extent, err);
     if (adopted == REFUSED) {
         rebuild->damaged++;
-        damaged_copy(
-            rebuild->store, frame->segment, extent->offset, extent->bytes, "batch-out-of-place");
+        damaged_copy(rebuild->store->damaged, frame->segment, extent->offset, extent->bytes,
+            "batch-out-of-place");
     }
     return adopted != ADOPT_FAILED;
 }
@@ -182,7 +182,7 @@ static bool pass_unreadable(
     uint64_t passed = left < UNREADABLE_BYTES ? left : UNREADABLE_BYTES;
     scan->at += passed;
     rebuild->skipped_bytes += passed;
-    rebuild->store->set_aside++;
+    damaged_add(rebuild->store->damaged);
     return err->code == ERR_IO;
 }
 
@@ -203,11 +203,11 @@ static bool scan_frames(
         case FRAME_DAMAGED:
             ++*ret_frames;
             rebuild->damaged += frame.kind == FRAME_BATCH && frame.batch <= rebuild->last_id;
-            damaged_copy(rebuild->store, id, extent.offset, extent.bytes, "batch-damaged");
+            damaged_copy(rebuild->store->damaged, id, extent.offset, extent.bytes, "batch-damaged");
             break;
         case FRAME_SKIPPED:
             rebuild->skipped_bytes += extent.bytes;
-            damaged_copy(rebuild->store, id, extent.offset, extent.bytes, "unreadable");
+            damaged_copy(rebuild->store->damaged, id, extent.offset, extent.bytes, "unreadable");
             break;
         case FRAME_END:
             return true;
@@ -225,7 +225,7 @@ bool rebuild_segment(struct rebuild *rebuild, uint64_t id, uint64_t from, struct
     struct store *store = rebuild->store;
     struct segments_scan scan;
     uint64_t frames = 0;
-    store_step(store, "rebuild segment");
+    report_step(store->report, "rebuild segment");
     if (!segments_scan_begin(store->segments, id, &scan, err)) {
         return false;
     }
@@ -234,7 +234,7 @@ bool rebuild_segment(struct rebuild *rebuild, uint64_t id, uint64_t from, struct
     bool ok = catalogue_put_segment(store->catalogue, &segment, err) &&
               scan_frames(rebuild, &scan, &frames, err);
     segments_scan_end(&scan);
-    if (ok && frames == 0 && from == 0 && damaged_move(store, id)) {
+    if (ok && frames == 0 && from == 0 && damaged_move(store->damaged, id)) {
         rebuild->files_aside++;
         ok = catalogue_remove_segment(store->catalogue, id, err);
     }

@@ -7,7 +7,7 @@
 #include "store/damaged.h"
 #include "store/store_own.h"
 
-enum { PATH_BYTES = STORE_PATH_BYTES + 16 };
+enum { PATH_BYTES = FOLDER_PATH_BYTES + 16 };
 
 /* Set aside the files in the catalogue's place; above all a log, which must not be used with
  * another catalogue. */
@@ -16,45 +16,40 @@ static bool clear_place(struct store *store, struct error *err)
     char log_path[PATH_BYTES];
     char shared_path[PATH_BYTES];
     char aside[64];
-    snprintf(log_path, sizeof(log_path), "%s-wal", store->catalogue_path);
-    snprintf(shared_path, sizeof(shared_path), "%s-shm", store->catalogue_path);
-    if (plat_path_kind(store->catalogue_path) == PLAT_PATH_NONE &&
+    snprintf(log_path, sizeof(log_path), "%s-wal", folder_catalogue(store->folder));
+    snprintf(shared_path, sizeof(shared_path), "%s-shm", folder_catalogue(store->folder));
+    if (plat_path_kind(folder_catalogue(store->folder)) == PLAT_PATH_NONE &&
         plat_path_kind(log_path) == PLAT_PATH_NONE) {
         return plat_path_remove(shared_path, err);
     }
-    return damaged_catalogue(store, aside, sizeof(aside), err);
+    return damaged_catalogue(store->damaged, aside, sizeof(aside), err);
 }
 
 bool restore_catalogue(struct store *store, struct error *err)
 {
     char fresh[PATH_BYTES];
     if (!store->catalogue) {
-        return error_set(err, ERR_MISSING, "%s was lost", store->catalogue_path);
+        return error_set(err, ERR_MISSING, "%s was lost", folder_catalogue(store->folder));
     }
-    snprintf(fresh, sizeof(fresh), "%s.new", store->catalogue_path);
-    restore_folder(store);
+    snprintf(fresh, sizeof(fresh), "%s.new", folder_catalogue(store->folder));
+    folder_make(store->folder);
     if (!plat_path_remove(fresh, err) || !catalogue_copy(store->catalogue, fresh, err) ||
-        !clear_place(store, err) || !plat_path_rename(fresh, store->catalogue_path, err) ||
-        !plat_path_sync_folder(store->settings.folder, err)) {
+        !clear_place(store, err) ||
+        !plat_path_rename(fresh, folder_catalogue(store->folder), err) ||
+        !plat_path_sync_folder(folder_path(store->folder), err)) {
         plat_path_remove(fresh, NULL);
         return false;
     }
-    struct catalogue *restored = catalogue_open(store->catalogue_path, CATALOGUE_WRITE, err);
+    struct catalogue *restored = catalogue_open(
+        folder_catalogue(store->folder), CATALOGUE_WRITE, err);
     if (!restored) {
         return false;
     }
     catalogue_close(store->catalogue);
     store->catalogue = restored;
-    store_let_go(store);
-    store_tell(store, STORE_NEWS_DAMAGED,
+    report_close_readers(store->report);
+    report_news(store->report, STORE_NEWS_DAMAGED,
         "%s was removed or replaced while the agent used it: the agent has written it again",
-        store->catalogue_path);
+        folder_catalogue(store->folder));
     return true;
-}
-
-void restore_folder(const struct store *store)
-{
-    struct disk *disk = store->settings.disk;
-    plat_dir_create_private(store->settings.folder, NULL);
-    disk->ops->make_folder(disk, store->settings.folder, NULL);
 }

@@ -12,7 +12,4 @@ struct store;
  */
 bool restore_catalogue(struct store *store, struct error *err);
 
-/* The folder itself may be gone. */
-void restore_folder(const struct store *store);
-
 #endif

@@ -8,43 +8,14 @@
  */
 #include "store/store_own.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "store/catalogue/catalogue_batches.h"
 #include "store/rebuild.h"
-
-void store_tell(const struct store *store, enum store_news news, const char *format, ...)
-{
-    if (store->settings.tell) {
-        char text[1024];
-        va_list args;
-        va_start(args, format);
-        vsnprintf(text, sizeof(text), format, args);
-        va_end(args);
-        store->settings.tell(store->settings.self, news, text);
-    }
-}
-
-void store_step(const struct store *store, const char *name)
-{
-    if (store->settings.step) {
-        store->settings.step(store->settings.self, name);
-    }
-}
-
-void store_let_go(const struct store *store)
-{
-    if (store->settings.let_go) {
-        store->settings.let_go(store->settings.self);
-    }
-}
 
 bool store_is_whole(const struct store *store, struct error *err)
 {
     return store->catalogue ||
            error_set(err, ERR_DAMAGED, "%s was lost; the next commit creates it again",
-               store->catalogue_path);
+               folder_catalogue(store->folder));
 }
 
 uint64_t store_epoch(const struct store *store)
@@ -191,7 +162,7 @@ bool store_output(struct store *store, struct span name, uint64_t stream, struct
         }
         return false;
     }
-    chain->seen = store_now(store);
+    chain->seen = ages_now(store->ages);
     chain->is_changed = true;
     state.position = chain->position;
     *ret_state = state;

@@ -38,7 +38,7 @@ enum store_news {
     STORE_NEWS_MISSING, /* a segment that the catalogue knows is not there */
     STORE_NEWS_UNCLEAN, /* the last run did not end by itself: what it had not committed is cut off */
     STORE_NEWS_CLOCK,   /* the clock was set, by more than a minute */
-    STORE_NEWS_LINGERING,      /* a file that cannot be deleted now, and is tried again */
+    STORE_NEWS_NOT_DELETED,    /* a file that cannot be deleted now, and is tried again */
     STORE_NEWS_OUTPUT_REMOVED, /* an output that was not open for max_age pins nothing any more */
     STORE_NEWS_LETTERS,        /* dead letters came back from their files, and which are lost */
 };
@@ -57,12 +57,12 @@ struct store_settings {
     const struct store_clock *clock; /* borrowed; NULL: the system's */
 
     /* ${text} is one line for the log. In store_open, store_commit and store_drop. May be NULL. */
-    void (*tell)(void *self, enum store_news news, const char *text);
+    void (*report)(void *self, enum store_news news, const char *text);
 
     /* Close what else this process has open of the catalogue: the file is about to be moved away, which Windows
      * refuses while it is open, or was replaced. In store_open and store_commit. May be
      * NULL. */
-    void (*let_go)(void *self);
+    void (*close_readers)(void *self);
 
     /* Around each durable step, with a name from store_steps.def; for tests, which end the process
      * there. May be NULL. */
@@ -330,14 +330,14 @@ struct store_committed {
  * False with ${err}: nothing of it is true, all is staged as before, to be committed again (ERR_FULL,
  * ERR_READ_ONLY, ERR_IO, ERR_BUSY, ERR_MEMORY). A batch whose sync failed is written again, into
  * another file. With ERR_FULL, where the disk has no room for batches, and there are some, what needs
- * none becomes true nevertheless if it can, out of the ballast where need be (store_rest_is_true):
+ * none becomes true nevertheless if it can, out of the ballast where need be (store_committed_rest):
  * cursors, leftovers, what was dropped, and gaps that are not closed. Batches, and how
  * far sources are, wait for one another.
  */
 bool store_commit(struct store *store, struct store_committed *ret_committed, struct error *err);
 
-/* Is all of what the last commit was given true, but batches and what depends on them? */
-bool store_rest_is_true(const struct store *store);
+/* Has the last commit made all true but batches and what depends on them? */
+bool store_committed_rest(const struct store *store);
 
 /* Will store_read soon read batches that are committed from now on, as outputs are late?
  * Then the system is to keep them in memory if it can. At first they are not. */
@@ -418,7 +418,7 @@ bool store_drop(struct store *store, enum store_drop why, const struct store_los
 
 /* Remove outputs that were not open for max_age, and tell ${loss} of each batch that waits for one, as
  * store_drop does: staged. To be called before each commit; where it never is, commits remove them by
- * themselves, and only `tell` hears of it. */
+ * themselves, and only `report` hears of it. */
 void store_remove_old(struct store *store, const struct store_loss *loss);
 
 /* Give up a batch that store_read found damaged: its readable bytes are kept in `damaged/`, and it

@@ -33,7 +33,7 @@ bool store_append(struct store *store, const struct store_batch *batch, struct s
         .body_bytes = batch->body.size,
         .first_time = batch->first_time,
         .last_time = batch->last_time,
-        .entered = store_now(store)};
+        .entered = ages_now(store->ages)};
     if (!numbers_next(store->numbers, &row.id, &row.first_record, err)) {
         return false;
     }

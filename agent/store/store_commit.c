@@ -33,7 +33,7 @@ static bool remake_catalogue(struct store *store, struct error *why)
             return false;
         }
     }
-    restore_folder(store);
+    folder_make(store->folder);
     return rebuild_running(store, why);
 }
 
@@ -44,25 +44,26 @@ static bool put_all(struct commit *commit, struct error *err)
     struct store *store = commit->store;
     const struct catalogue_counters next = {
         .stream = store->streams.next_id, .output = store->chains.next_id};
-    store_step(store, "commit begin");
+    report_step(store->report, "commit begin");
     if (!catalogue_begin(store->catalogue, err)) {
         return false;
     }
-    if (!store_shift_ages(store, err) || !streams_write(&store->streams, store->catalogue, err) ||
+    if (!ages_write(store->ages, store->catalogue, err) ||
+        !streams_write(&store->streams, store->catalogue, err) ||
         (commit->has_batches && !commit_put_batches(commit, err))) {
         return false;
     }
-    store_step(store, "commit cursors");
+    report_step(store->report, "commit cursors");
     if ((unneeded_is_due(store->unneeded) &&
             !chains_trim(&store->chains, store->catalogue, numbers_last_id(store->numbers), err)) ||
         !chains_write(&store->chains, store->catalogue, err)) {
         return false;
     }
-    store_step(store, "commit rest");
+    report_step(store->report, "commit rest");
     if (!commit_put_stage(commit, err)) {
         return false;
     }
-    store_step(store, "commit remove");
+    report_step(store->report, "commit remove");
     if (unneeded_is_due(store->unneeded) &&
         (!commit_remove_settled(commit, err) || !unneeded_write(store->unneeded, store->catalogue,
                                                     store->segments, &store->pending, err))) {
@@ -74,7 +75,7 @@ static bool put_all(struct commit *commit, struct error *err)
         !commit_remove_streams(commit, err)) {
         return false;
     }
-    store_step(store, "commit");
+    report_step(store->report, "commit");
     return catalogue_raise(store->catalogue, &next, err) && catalogue_commit(store->catalogue, err);
 }
 
@@ -88,13 +89,12 @@ static void take_over(struct commit *commit, struct store_committed *committed)
         committed->bytes = commit->bytes;
         numbers_committed(store->numbers, last->id);
         pending_clear(&store->pending);
-        store->is_disk_full = false;
+        disk_room_set_full(store->room, false);
     }
     stage_clear(&store->stage, commit->has_batches ? NULL : commit_put_is_bound);
     streams_written(&store->streams);
     chains_written(&store->chains);
-    store->is_clock_set = false;
-    store->moved_forward = 0;
+    ages_written(store->ages);
     if (unneeded_is_due(store->unneeded)) {
         for (size_t i = 0; i < store->streams.count; i++) {
             store->streams.entries[i].settled = store->streams.entries[i].settling;
@@ -114,7 +114,7 @@ static bool run_transaction(
     if (!ok) {
         catalogue_rollback(store->catalogue);
     } else {
-        store_step(store, "committed");
+        report_step(store->report, "committed");
         take_over(&commit, committed);
     }
     ids_fini(&commit.streams);
@@ -153,11 +153,11 @@ static bool reserve(struct store *store, struct error *err)
     if (!store_is_whole(store, err)) {
         return false;
     }
-    store_step(store, "reserve");
+    report_step(store->report, "reserve");
     if (!numbers_reserve(store->numbers, store->catalogue, err)) {
         return false;
     }
-    store_step(store, "reserved");
+    report_step(store->report, "reserved");
     return true;
 }
 
@@ -171,7 +171,7 @@ static bool write_files(struct store *store, struct error *err)
         }
     }
     if (ok) {
-        store_step(store, "appended");
+        report_step(store->report, "appended");
         ok = pending_sync(&store->pending, store->segments, err);
     }
     return ok;
@@ -182,7 +182,7 @@ static bool write_batches(struct store *store, struct error *err)
     if (store->pending.count == 0) {
         return true;
     }
-    store_step(store, "append");
+    report_step(store->report, "append");
     if (!reserve(store, err) &&
         !(is_lost(err) && remake_catalogue(store, err) && reserve(store, err))) {
         return false;
@@ -194,64 +194,53 @@ static bool write_batches(struct store *store, struct error *err)
         return false;
     }
     /* Another program has removed the file, or the folder, or cut it: then it goes into another one. */
-    restore_folder(store);
+    folder_make(store->folder);
     return is_lost(err) && write_files(store, err);
-}
-
-/* For batches, and for the ballast where that was given up. */
-static bool has_room_again(const struct store *store)
-{
-    struct segments_usage usage;
-    uint64_t free_bytes;
-    segments_usage(store->segments, &usage);
-    return segments_free_bytes(store->segments, &free_bytes, NULL) &&
-           free_bytes >=
-               STORE_SOME_ROOM_BYTES + (usage.ballast ? 0 : (uint64_t)STORE_BALLAST_BYTES);
 }
 
 static bool has_work(const struct store *store)
 {
     return store->pending.count || store->stage.count || unneeded_is_due(store->unneeded) ||
-           store->is_clock_set || chains_are_changed(&store->chains);
+           ages_are_changed(store->ages) || chains_are_changed(&store->chains);
 }
 
 bool store_commit(struct store *store, struct store_committed *ret_committed, struct error *err)
 {
     struct store_committed committed = {0};
     struct error why = {.code = ERR_NONE};
-    store_now(store);
+    ages_now(store->ages);
     store_remove_absent(store);
     rebuild_claim(store);
     bool written = write_batches(store, &why);
     bool ok = written;
-    store->is_rest_true = false;
+    store->has_committed_rest = false;
     if (written && has_work(store)) {
         ok = transact(store, true, &committed, &why);
     }
     if (!ok && is_full(&why)) {
-        store->is_disk_full = true;
+        disk_room_set_full(store->room, true);
         unneeded_disk_is_full(store->unneeded);
         pending_undo(&store->pending, store->segments);
         segments_release_ballast(store->segments);
         /* Without batches nothing is bound to any. */
-        store->is_rest_true = transact(store, store->pending.count == 0, &committed, NULL);
-        ok = store->is_rest_true && store->pending.count == 0;
+        store->has_committed_rest = transact(store, store->pending.count == 0, &committed, NULL);
+        ok = store->has_committed_rest && store->pending.count == 0;
     }
     if (!ok) {
         store->is_unclean = true;
         return error_set(err, why.code, "%s", why.text);
     }
     numbers_turn(store->numbers, store->segments);
-    store->is_rest_true = true;
-    store->is_disk_full = store->is_disk_full && !has_room_again(store);
+    store->has_committed_rest = true;
+    disk_room_look_again(store->room);
     committed.last_id = numbers_last_id(store->numbers);
     *ret_committed = committed;
     return true;
 }
 
-bool store_rest_is_true(const struct store *store)
+bool store_committed_rest(const struct store *store)
 {
-    return store->is_rest_true;
+    return store->has_committed_rest;
 }
 
 bool store_tidy(struct store *store)
@@ -259,11 +248,11 @@ bool store_tidy(struct store *store)
     struct error why = {.code = ERR_NONE};
     bool has_deleted = unneeded_delete(store->unneeded, store->segments, &why);
     if (why.code) {
-        store_tell(store, STORE_NEWS_LINGERING, "%s: the agent tries again", why.text);
+        report_news(store->report, STORE_NEWS_NOT_DELETED, "%s: the agent tries again", why.text);
     }
     segments_remove_void(store->segments);
-    if (!store->is_disk_full) {
-        store_look_at_disk(store);
+    if (!disk_room_is_full(store->room)) {
+        disk_room_look(store->room, store->catalogue);
     }
     return has_deleted;
 }

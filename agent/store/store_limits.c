@@ -2,43 +2,10 @@
 
 #include "store/backlog.h"
 #include "store/catalogue/catalogue_batches.h"
-#include "store/damaged.h"
-#include "store/letters/letter_files.h"
 
-enum { ASK_FREE_MS = 1000, MAX_DROPPED = 1000, ROWS = 64 };
+enum { MAX_DROPPED = 1000, ROWS = 64, SEEN_PARTS = 16 };
 
 /* ---- what there is --------------------------------------------------------------------------------------- */
-
-void store_look_at_disk(struct store *store)
-{
-    struct segments_usage usage;
-    uint64_t free_bytes;
-    store->free_asked_ms = age_clock_monotonic_ms(&store->clock);
-    bool known = segments_free_bytes(store->segments, &free_bytes, NULL);
-    store->free_bytes = known ? free_bytes : UINT64_MAX;
-    uint64_t files;
-    store->letter_bytes = letter_files_bytes(store->letters_path, &files);
-    segments_usage(store->segments, &usage);
-    if (!usage.ballast && known && !store->settings.no_batches) {
-        segments_keep_ballast(store->segments, store->settings.min_free_bytes);
-    }
-    if (store->catalogue && known && !store->is_in_memory && free_bytes >= STORE_SOME_ROOM_BYTES) {
-        catalogue_reserve(store->catalogue, NULL);
-    }
-}
-
-/* With the files of dead letters. */
-static uint64_t bytes_of_catalogue(const struct store *store)
-{
-    return (store->catalogue ? catalogue_disk_bytes(store->catalogue) : 0) + store->letter_bytes;
-}
-
-static uint64_t bytes_on_disk(const struct store *store)
-{
-    struct segments_usage usage;
-    segments_usage(store->segments, &usage);
-    return usage.bytes + bytes_of_catalogue(store);
-}
 
 bool store_usage(struct store *store, struct store_usage *ret_usage, struct error *err)
 {
@@ -49,13 +16,14 @@ bool store_usage(struct store *store, struct store_usage *ret_usage, struct erro
         !catalogue_next_batches(store->catalogue, 0, 0, UINT64_MAX, &oldest, 1, &found, err)) {
         return false;
     }
-    uint64_t now = store_now(store);
-    struct store_usage usage = {.bytes = bytes_on_disk(store),
-        .catalogue_bytes = bytes_of_catalogue(store),
+    uint64_t now = ages_now(store->ages);
+    uint64_t catalogue_bytes = disk_room_catalogue_bytes(store->room, store->catalogue);
+    struct store_usage usage = {.bytes = disk_room_segment_bytes(store->room) + catalogue_bytes,
+        .catalogue_bytes = catalogue_bytes,
         .batches = info.batches,
-        .free_bytes = store->free_bytes,
+        .free_bytes = disk_room_free_bytes(store->room),
         .staged_bytes = store_staged_bytes(store),
-        .set_aside = store->set_aside};
+        .set_aside = damaged_count(store->damaged)};
     if (found) {
         usage.oldest = oldest.entered;
         usage.oldest_ms = now > oldest.entered ? (now - oldest.entered) / 10000 : 0;
@@ -74,47 +42,14 @@ bool store_backlog(
            backlog_measure(store->catalogue, store->chains.open[output], ret_backlog, err);
 }
 
-/* The catalogue counts too, but as a quarter of all at most, because dropping batches does not
- * shrink it. */
-static uint64_t limit_of_segments(const struct store *store)
-{
-    uint64_t max_bytes = store->settings.max_bytes;
-    uint64_t catalogue = bytes_of_catalogue(store);
-    return max_bytes - (catalogue < max_bytes / 4 ? catalogue : max_bytes / 4);
-}
-
 uint64_t store_capacity(const struct store *store)
 {
-    uint64_t capacity = store->settings.max_bytes ? limit_of_segments(store) : UINT64_MAX;
-    struct segments_usage usage;
-    segments_usage(store->segments, &usage);
-    if (store->free_bytes < UINT64_MAX - usage.bytes) {
-        uint64_t floor = store->settings.min_free_bytes;
-        uint64_t disk = store->free_bytes > floor ? store->free_bytes - floor : 0;
-        disk += usage.bytes;
-        capacity = disk < capacity ? disk : capacity;
-    }
-    return capacity;
+    return disk_room_capacity(store->room, store->catalogue);
 }
 
 enum store_room store_room(struct store *store, uint64_t bytes)
 {
-    uint64_t max_bytes = limit_of_segments(store);
-    uint64_t min_free = store->settings.min_free_bytes;
-    uint64_t more = store->pending.bytes + bytes;
-    enum store_room room = STORE_ROOM_OK;
-    struct segments_usage usage;
-    if (age_clock_monotonic_ms(&store->clock) - store->free_asked_ms >= ASK_FREE_MS) {
-        store_look_at_disk(store);
-    }
-    segments_usage(store->segments, &usage);
-    if (max_bytes && usage.bytes + more > max_bytes) {
-        room = STORE_ROOM_FULL;
-    } else if (store->is_disk_full ||
-               (min_free && (store->free_bytes < more || store->free_bytes - more < min_free))) {
-        room = STORE_ROOM_DISK;
-    }
-    return room;
+    return disk_room_for(store->room, store->catalogue, store->pending.bytes + bytes);
 }
 
 void store_need_room(struct store *store, bool is_needed)
@@ -124,7 +59,8 @@ void store_need_room(struct store *store, bool is_needed)
 
 /* ---- what is lost ------------------------------------------------------------------------------------------ */
 
-bool store_is_removed(const struct store *store, uint64_t id)
+/* Is it staged that the batch goes? */
+static bool is_removed(const struct store *store, uint64_t id)
 {
     return stage_find(&store->stage, STAGE_REMOVED, id, 0) != NULL;
 }
@@ -163,14 +99,14 @@ static bool remove_batch(struct store *store, const struct catalogue_batch *batc
 static bool may_go(
     const struct store *store, const struct catalogue_batch *batch, const struct store_loss *loss)
 {
-    return !store_is_removed(store, batch->id) &&
+    return !is_removed(store, batch->id) &&
            !(loss->is_busy && loss->is_busy(loss->self, batch->id));
 }
 
 static bool drop_too_old(
     struct store *store, const struct store_loss *loss, uint64_t *ret_count, struct error *err)
 {
-    uint64_t oldest = store_oldest_allowed(store);
+    uint64_t oldest = ages_oldest_allowed(store->ages);
     uint64_t after = 0;
     uint64_t count = 0;
     struct catalogue_batch batches[ROWS];
@@ -282,7 +218,7 @@ bool store_drop(struct store *store, enum store_drop why, const struct store_los
     if (!store_is_whole(store, err)) {
         return false;
     }
-    store_step(store, "drop");
+    report_step(store->report, "drop");
     return why == STORE_DROP_TOO_OLD ? drop_too_old(store, loss, ret_count, err)
                                      : drop_oldest(store, loss, ret_count, err);
 }
@@ -296,15 +232,99 @@ bool store_set_aside(struct store *store, const struct store_row *row,
         !catalogue_find_batch(store->catalogue, row->id, &batch, &found, err)) {
         return false;
     }
-    if (!found || store_is_removed(store, row->id)) {
+    if (!found || is_removed(store, row->id)) {
         return true;
     }
     if (!remove_batch(store, &batch, loss, err)) {
         return false;
     }
-    damaged_copy(store, batch.segment, batch.offset, batch.bytes, "batch-damaged");
-    store_tell(store, STORE_NEWS_DAMAGED,
+    damaged_copy(store->damaged, batch.segment, batch.offset, batch.bytes, "batch-damaged");
+    report_news(store->report, STORE_NEWS_DAMAGED,
         "batch %llu with %lu records cannot be read and is lost: its remains are in %s",
-        (unsigned long long)row->id, (unsigned long)batch.records, store->damaged_path);
+        (unsigned long long)row->id, (unsigned long)batch.records, folder_damaged(store->folder));
     return true;
+}
+
+/* ---- outputs that have gone ---------------------------------------------------------------------------------- */
+
+/* An open output is written as seen now and then: what it was seen last at may be that much too early. */
+static void see_open(struct store *store, uint64_t now)
+{
+    uint64_t step = store->max_age_ms * (10000 / SEEN_PARTS);
+    for (size_t i = 0; i < store->chains.open_count; i++) {
+        struct chain *chain = store->chains.open[i];
+        if (chain->seen < now && now - chain->seen > step) {
+            chain->seen = now;
+            chain->is_changed = true;
+        }
+    }
+}
+
+/* Count each batch that waits for the chain. Batches that the catalogue cannot read are in no
+ * gap. */
+static void tell_waiting(
+    struct store *store, const struct chain *chain, const struct store_loss *loss)
+{
+    for (size_t i = chain->first_range; i < chain->range_count; i++) {
+        const struct chain_range *range = &chain->ranges[i];
+        uint64_t after = chain_lower(chain, range);
+        struct catalogue_batch batches[ROWS];
+        size_t found = ROWS;
+        while (found == ROWS && catalogue_next_batches(store->catalogue, range->stream, after,
+                                    range->last, batches, ROWS, &found, NULL)) {
+            for (size_t k = 0; k < found; k++) {
+                after = batches[k].id;
+                if (!chain_is_early(chain, after) && !is_removed(store, after)) {
+                    struct store_row row = store_row_of(&batches[k]);
+                    loss->lost(loss->self, SIZE_MAX, buf_span(&chain->name), &row);
+                }
+            }
+        }
+    }
+}
+
+/* ${loss} may be NULL. */
+static void remove_output(struct store *store, struct chain *chain, const struct store_loss *loss)
+{
+    struct store_backlog backlog = {.records = 0};
+    if (store->catalogue) {
+        backlog_measure(store->catalogue, chain, &backlog, NULL);
+    }
+    report_news(store->report, STORE_NEWS_OUTPUT_REMOVED,
+        "output \"%.*s\" was not in the configuration for max_age: the %llu records that wait for "
+        "it are dropped",
+        SPAN_ARG(buf_span(&chain->name)), (unsigned long long)backlog.records);
+    if (store->catalogue && loss) {
+        tell_waiting(store, chain, loss);
+    }
+    chains_remove(&store->chains, chain, NULL); /* or the next time */
+    unneeded_look(store->unneeded);
+}
+
+static void remove_absent(struct store *store, const struct store_loss *loss)
+{
+    uint64_t oldest = ages_oldest_allowed(store->ages);
+    if (oldest == 0) {
+        return;
+    }
+    see_open(store, ages_now(store->ages));
+    for (size_t i = store->chains.count; i-- > 0;) {
+        struct chain *chain = store->chains.all[i];
+        if (!chain->is_open && chain->seen < oldest) {
+            remove_output(store, chain, loss);
+        }
+    }
+}
+
+void store_remove_absent(struct store *store)
+{
+    if (!store->caller_removes_old) {
+        remove_absent(store, NULL);
+    }
+}
+
+void store_remove_old(struct store *store, const struct store_loss *loss)
+{
+    store->caller_removes_old = true;
+    remove_absent(store, loss);
 }

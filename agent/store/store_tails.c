@@ -154,7 +154,7 @@ static bool settle_file(struct tails *tails, const struct segment_info *file)
         return true;
     }
     if (file->bytes < known->bytes) {
-        store_tell(store, STORE_NEWS_DAMAGED,
+        report_news(store->report, STORE_NEWS_DAMAGED,
             "segment %016" PRIx64 " is shorter than it was: %" PRIu64 " of %" PRIu64
             " bytes; what came after them is lost",
             file->id, file->bytes, known->bytes);
@@ -201,7 +201,7 @@ static bool settle_rows(struct tails *tails)
                 return false;
             }
         } else if (!is_there(store, known->id) && known->batches) {
-            store_tell(store, STORE_NEWS_MISSING,
+            report_news(store->report, STORE_NEWS_MISSING,
                 "segment %016" PRIx64 " with %" PRIu64
                 " batches is not there any more: they are lost",
                 known->id, known->batches);
@@ -218,7 +218,7 @@ static bool adopt(struct tails *tails)
         return true;
     }
     rebuild_init(&rebuild, store);
-    store_step(store, "adopt");
+    report_step(store->report, "adopt");
     bool ok = catalogue_begin(store->catalogue, tails->err);
     for (size_t i = 0; ok && i < tails->adopted.count; i += 2) {
         ok = rebuild_segment(&rebuild, tails->adopted.at[i], tails->adopted.at[i + 1], tails->err);
@@ -226,9 +226,9 @@ static bool adopt(struct tails *tails)
     ok = ok && rebuild_finish(&rebuild, tails->err) &&
          catalogue_commit(store->catalogue, tails->err);
     if (ok) {
-        store_step(store, "adopted");
+        report_step(store->report, "adopted");
         chains_written(&store->chains);
-        store_tell(store, STORE_NEWS_REBUILT,
+        report_news(store->report, STORE_NEWS_REBUILT,
             "the spool's catalogue is older than its files: %" PRIu64 " batches with %" PRIu64
             " records were put back into it; %" PRIu64 " cannot be read",
             rebuild.batches, rebuild.records, rebuild.damaged);
@@ -244,16 +244,16 @@ bool store_tails_settle(
 {
     struct tails tails = {
         .store = store, .info = info, .log_is_lost = log_is_lost, .err = err, .ok = true};
-    store_step(store, "recover");
+    report_step(store->report, "recover");
     bool ok = catalogue_segments(store->catalogue, keep_known, &tails, err) && tails.ok &&
               settle_rows(&tails) && settle_files(&tails) && adopt(&tails);
     if (ok && tails.cut_bytes) {
-        store_tell(store, STORE_NEWS_UNCLEAN,
+        report_news(store->report, STORE_NEWS_UNCLEAN,
             "the last run ended in the middle of its work: %" PRIu64
             " bytes that it had not committed were cut off",
             tails.cut_bytes);
     }
-    store_step(store, "recovered");
+    report_step(store->report, "recovered");
     free(tails.known);
     ids_fini(&tails.adopted);
     return ok;

@@ -18,7 +18,7 @@ struct catalogue *positions_store_take_reader(struct positions *p, struct error 
 }
 
 /* The store is about to move the file away, or has put another one in its place. */
-static void let_go(void *self)
+static void close_reader(void *self)
 {
     struct positions *p = self;
     plat_mutex_lock(&p->reader_mutex);
@@ -61,7 +61,7 @@ static void note_remade(struct positions *p)
     memset(p->stored_changes, 0, plan->output_count * sizeof(*p->stored_changes));
 }
 
-static void tell(void *self, enum store_news news, const char *text)
+static void report(void *self, enum store_news news, const char *text)
 {
     struct positions *p = self;
     bool usual = news == STORE_NEWS_UNCLEAN;
@@ -83,8 +83,8 @@ static bool open_store(struct positions *p, struct error *err)
         .max_age_ms = ages ? config->max_age_ns / NS_PER_MS : 0,
         .zstd = config->compression == APP_SPOOL_ZSTD,
         .no_batches = !app_config_copies(p->settings.config),
-        .tell = tell,
-        .let_go = let_go,
+        .report = report,
+        .close_readers = close_reader,
         .self = p};
     p->store = store_open(&settings, err);
     return p->store != NULL;

@@ -8,8 +8,8 @@
 #include "base/bytes.h"
 #include "base/order.h"
 #include "store/disk/segments.h"
-#include "store/ids.h"
 #include "store/letters/letter_files.h"
+#include "store/state/ids.h"
 #include "store/store.h"
 
 enum { PATH_BYTES = 4096, TEXT_BYTES = 1024, UNREADABLE_BYTES = 1 << 20 };

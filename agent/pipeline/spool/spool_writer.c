@@ -102,7 +102,7 @@ static void end_round(
         publish(spool);
     }
     /* With a full disk all is true but batches, or should be. */
-    bool cursors = ok || (round->staged && store_rest_is_true(spool->settings.store));
+    bool cursors = ok || (round->staged && store_committed_rest(spool->settings.store));
     spool->cursors_true = cursors ? round->number : spool->cursors_true;
     spool->all_true = ok && round->all ? round->number : spool->all_true;
     if (!ok || !round->again) {

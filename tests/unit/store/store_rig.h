@@ -47,7 +47,7 @@ static inline uint64_t rig_monotonic_ns(void *self)
     return ((struct store_rig *)self)->monotonic_ns;
 }
 
-static inline void rig_tell(void *self, enum store_news news, const char *text)
+static inline void rig_report(void *self, enum store_news news, const char *text)
 {
     struct store_rig *rig = self;
     rig->news[news]++;
@@ -99,7 +99,7 @@ static inline void rig_init(struct store_rig *rig, uint64_t model)
         .segment_bytes = 4096,
         .disk = rig->model ? disk_model_disk(rig->model) : NULL,
         .clock = &rig->clock,
-        .tell = rig_tell,
+        .report = rig_report,
         .self = rig};
 }
 

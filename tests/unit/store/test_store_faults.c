@@ -214,7 +214,7 @@ static void a_file_that_cannot_be_deleted_is_tried_again(void **state)
     let_fail(&rig, DISK_MODEL_UNLINK, 0, 0);
     rig_commit(&rig);
     rig_commit(&rig);
-    assert_int_equal(rig.news[STORE_NEWS_LINGERING], 1);
+    assert_int_equal(rig.news[STORE_NEWS_NOT_DELETED], 1);
     assert_ok(store_usage(rig.store, &usage, &rig.err), &rig);
     uint64_t full = usage.bytes - usage.catalogue_bytes;
     rig_reopen(&rig);
@@ -286,7 +286,7 @@ static void a_disk_that_was_full_without_batches_has_room_again(void **state)
     rig_init(&rig, 7);
     rig_open(&rig);
     disk_model_set_capacity(rig.model, 100000);
-    rig.store->is_disk_full = true;
+    disk_room_set_full(rig.store->room, true);
     assert_ok(store_live(rig.store, span_text("live"), 1, &rig.err), &rig);
     rig_commit(&rig);
     assert_int_equal(store_room(rig.store, 0), STORE_ROOM_DISK);

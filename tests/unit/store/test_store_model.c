@@ -312,7 +312,7 @@ static void lose_catalogue(void)
 /* An output that was away for too long begins anew. */
 static void note_forgotten(void *self, enum store_news news, const char *text)
 {
-    rig_tell(self, news, text);
+    rig_report(self, news, text);
     for (size_t o = 0; news == STORE_NEWS_OUTPUT_REMOVED && o < OUTPUTS; o++) {
         struct output *output = &model.outputs[o];
         if (strstr(text, names[o])) {
@@ -402,7 +402,7 @@ static void compare_a_life(uint64_t steps, uint64_t seed)
     disk_model_hold_back(model.rig.model, seed % 2 == 0);
     model.rig.settings.max_bytes = 1 << 20; /* for a small reserve; no caller asks for room */
     model.rig.settings.max_age_ms = UINT64_C(40) * 86400 * 1000;
-    model.rig.settings.tell = note_forgotten;
+    model.rig.settings.report = note_forgotten;
     open_again();
     for (uint64_t i = 0; i < steps; i++) {
         step();

@@ -246,11 +246,11 @@ static void note_loss(void *self, size_t output, struct span name, const struct 
 /* ---- a catalogue that is lost while it is used ---- */
 
 static struct catalogue *reader;
-static unsigned let_go_count;
+static unsigned closed;
 
 static void close_reader(void *self)
 {
-    let_go_count++;
+    closed++;
     (void)self;
     catalogue_close(reader);
     reader = NULL;
@@ -264,12 +264,12 @@ static void a_reader_closes_a_catalogue_when_it_is_rebuilt(void **state)
     char path[400];
     sqlite3 *db;
     rig_init(&rig, 0);
-    rig.settings.let_go = close_reader;
-    let_go_count = 0;
+    rig.settings.close_readers = close_reader;
+    closed = 0;
     rig_open(&rig);
     size_t siem = rig_output(&rig, "siem", "json");
     rig_fill(&rig, "json", 1, 3);
-    assert_int_equal(let_go_count, 2); /* once before there was one, and once after that */
+    assert_int_equal(closed, 2); /* once before there was one, and once after that */
     snprintf(path, sizeof(path), "%s/catalogue.db", rig.path);
     reader = catalogue_open(path, CATALOGUE_READ, &rig.err);
     assert_non_null(reader);
@@ -278,7 +278,7 @@ static void a_reader_closes_a_catalogue_when_it_is_rebuilt(void **state)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     rig_fill(&rig, "json", 4, 4);
     assert_int_equal(rig.news[STORE_NEWS_REBUILT], 1);
-    assert_int_equal(let_go_count, 4);
+    assert_int_equal(closed, 4);
     assert_null(reader);
     assert_string_equal(rig_waiting(&rig, siem, "json"), "1 2 3 4");
     rig_fini(&rig);

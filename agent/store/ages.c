@@ -1,0 +1,142 @@
+/*
+ * Clocks are set: forward and back, by people, by time servers, where a machine has no clock that
+ * runs on while it is off, where one is set back to an earlier state. The effect on ages is
+ * bounded:
+ *
+ * - While the agent runs, ages are counted by a clock that cannot be set. When the other one is set
+ *   forward, the time at which batches entered is moved along. When it is set back, what would have
+ *   entered later than now has entered now. So a step makes nothing older.
+ * - Between runs only the clock tells how long the agent was away, and that counts. But nothing is
+ *   dropped for its age in a run's first hour (or quarter of max_age, if that is less): an agent that was
+ *   stopped for long gets the chance to deliver, and a clock that is wrong at the start to be set. What is dropped
+ *   then is counted and told, as ever.
+ */
+#include "store/ages.h"
+
+#include <stdlib.h>
+
+#include "store/age_clock.h"
+
+enum { GRACE_MS = 3600000 };
+static const uint64_t filetime_ms = 10000;
+
+struct ages {
+    struct age_clock clock;
+    struct chains *chains;
+    struct pending *pending;
+    struct numbers *numbers;
+    const struct report *report;
+    uint64_t max_age_ms;
+    uint64_t started_ms;    /* monotonic */
+    bool is_changed;        /* what the catalogue says of ages is to be moved … */
+    uint64_t moved_forward; /* … by so much, 100 ns */
+};
+
+struct ages *ages_create(const struct store_settings *settings, struct chains *chains,
+    struct pending *pending, struct numbers *numbers, const struct report *report)
+{
+    struct ages *ages = calloc(1, sizeof(*ages));
+    if (ages) {
+        *ages = (struct ages){.chains = chains,
+            .pending = pending,
+            .numbers = numbers,
+            .report = report,
+            .max_age_ms = settings->max_age_ms};
+        age_clock_init(&ages->clock, settings->clock);
+        ages->started_ms = age_clock_monotonic_ms(&ages->clock);
+    }
+    return ages;
+}
+
+void ages_destroy(struct ages *ages)
+{
+    free(ages);
+}
+
+static void move(uint64_t *time, int64_t step, uint64_t now)
+{
+    uint64_t by = step > 0 ? (uint64_t)step : 0;
+    *time = *time <= now - by ? *time + by : now;
+}
+
+/* Change the times in memory; the catalogue follows with the next commit. */
+static void move_all(struct ages *ages, int64_t step, uint64_t now)
+{
+    for (size_t i = 0; i < ages->chains->count; i++) {
+        struct chain *chain = ages->chains->all[i];
+        move(&chain->seen, step, now);
+        chain->is_changed = true;
+    }
+    for (size_t i = 0; i < ages->pending->count; i++) {
+        move(&ages->pending->batches[i]->row.entered, step, now);
+    }
+}
+
+uint64_t ages_now(struct ages *ages)
+{
+    int64_t step;
+    uint64_t now = age_clock_now(&ages->clock, &step);
+    if (step) {
+        report_news(ages->report, STORE_NEWS_CLOCK, "the clock was set %s by %lld seconds",
+            step > 0 ? "forward" : "back", (long long)((step > 0 ? step : -step) / 10000000));
+        move_all(ages, step, now);
+        numbers_want_epoch(ages->numbers);
+        ages->is_changed = true;
+        ages->moved_forward += step > 0 ? (uint64_t)step : 0;
+    }
+    return now;
+}
+
+uint64_t ages_monotonic_ms(const struct ages *ages)
+{
+    return age_clock_monotonic_ms(&ages->clock);
+}
+
+bool ages_begin(struct ages *ages, struct catalogue *catalogue, struct error *err)
+{
+    uint64_t newest;
+    uint64_t now = ages_now(ages);
+    if (!catalogue_newest_entered(catalogue, &newest, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < ages->chains->count; i++) {
+        struct chain *chain = ages->chains->all[i];
+        chain->is_changed = chain->is_changed || chain->seen > now;
+        chain->seen = chain->seen < now ? chain->seen : now;
+    }
+    if (newest > now) {
+        report_news(ages->report, STORE_NEWS_CLOCK,
+            "the clock was set back since the last run: waiting events count as new from now on");
+        ages->is_changed = true;
+    }
+    return true;
+}
+
+bool ages_are_changed(const struct ages *ages)
+{
+    return ages->is_changed;
+}
+
+bool ages_write(const struct ages *ages, struct catalogue *catalogue, struct error *err)
+{
+    return !ages->is_changed ||
+           catalogue_shift_entered(catalogue, ages->moved_forward, ages->clock.wall, err);
+}
+
+void ages_written(struct ages *ages)
+{
+    ages->is_changed = false;
+    ages->moved_forward = 0;
+}
+
+uint64_t ages_oldest_allowed(struct ages *ages)
+{
+    uint64_t max_age_ms = ages->max_age_ms;
+    uint64_t grace_ms = max_age_ms / 4 < GRACE_MS ? max_age_ms / 4 : GRACE_MS;
+    uint64_t now = ages_now(ages);
+    uint64_t run_ms = ages_monotonic_ms(ages) - ages->started_ms;
+    if (max_age_ms == 0 || run_ms < grace_ms || now / filetime_ms <= max_age_ms) {
+        return 0;
+    }
+    return now - max_age_ms * filetime_ms;
+}
