@@ -4,14 +4,12 @@
 #include "base/bytes.h"
 #include "store/catalogue/catalogue_sources.h"
 #include "store/letters/letter_files.h"
-#include "store/rebuild.h"
-#include "store/state/ids.h"
-#include "store/store_own.h"
+#include "store/rebuild_own.h"
 
 /* Dead letters from their files (letter_files.h). */
 
 struct restore {
-    struct store *store;
+    struct rebuild *rebuild;
     struct ids damaged; /* letters that cannot be read */
     uint64_t last;      /* the highest number that was seen */
     struct error *err;
@@ -26,7 +24,7 @@ static bool on_letter(void *self, const struct catalogue_letter *letter)
 {
     struct restore *restore = self;
     see(restore, letter->id);
-    return catalogue_restore_letter(restore->store->catalogue, letter, restore->err);
+    return catalogue_restore_letter(restore->rebuild->catalogue, letter, restore->err);
 }
 
 static void remove_damaged(struct ids *damaged, uint64_t to, uint64_t id)
@@ -43,7 +41,7 @@ static void remove_damaged(struct ids *damaged, uint64_t to, uint64_t id)
 static bool on_gone(void *self, uint64_t to, struct span ids)
 {
     struct restore *restore = self;
-    struct catalogue *catalogue = restore->store->catalogue;
+    struct catalogue *catalogue = restore->rebuild->catalogue;
     bool ok = to == 0 || catalogue_remove_letters_to(catalogue, to, restore->err);
     see(restore, to);
     remove_damaged(&restore->damaged, to, 0);
@@ -76,7 +74,7 @@ static bool count_lost(struct restore *restore, uint64_t *ret_lost)
             again = restore->damaged.at[k] == restore->damaged.at[i];
         }
         ok = catalogue_has_letter(
-            restore->store->catalogue, restore->damaged.at[i], &found, restore->err);
+            restore->rebuild->catalogue, restore->damaged.at[i], &found, restore->err);
         lost += !found && !again;
     }
     *ret_lost = lost;
@@ -84,52 +82,52 @@ static bool count_lost(struct restore *restore, uint64_t *ret_lost)
 }
 
 /* Their outputs are unknown. */
-static bool put_gap(struct store *store, const char *unit, uint64_t count, struct error *err)
+static bool put_gap(struct rebuild *rebuild, const char *unit, uint64_t count, struct error *err)
 {
     const struct catalogue_gap gap = {.stage = span_text("spool"),
         .reason = span_text("dead_letters_damaged"),
         .unit = span_text(unit),
         .count = count,
         .exact = true,
-        .to = ages_now(store->ages)};
-    return count == 0 || catalogue_put_gap(store->catalogue, &gap, err);
+        .to = ages_now(rebuild->ages)};
+    return count == 0 || catalogue_put_gap(rebuild->catalogue, &gap, err);
 }
 
-static void tell(struct store *store, uint64_t letters, uint64_t lost, uint64_t skipped)
+static void tell(struct rebuild *rebuild, uint64_t letters, uint64_t lost, uint64_t skipped)
 {
     if (lost || skipped) {
-        report_news(store->report, STORE_NEWS_LETTERS,
+        report_news(rebuild->report, STORE_NEWS_LETTERS,
             "%" PRIu64 " dead letters were found in their files; %" PRIu64 " are lost, and %" PRIu64
             " other bytes of the files cannot be read",
             letters, lost, skipped);
     } else if (letters) {
-        report_news(store->report, STORE_NEWS_LETTERS,
+        report_news(rebuild->report, STORE_NEWS_LETTERS,
             "%" PRIu64 " dead letters were found in their files", letters);
     }
 }
 
-bool rebuild_letters(struct store *store, struct error *err)
+bool rebuild_letters(struct rebuild *rebuild, struct error *err)
 {
-    struct restore restore = {.store = store, .err = err};
+    struct restore restore = {.rebuild = rebuild, .err = err};
     struct catalogue_info info;
     uint64_t skipped = 0;
     uint64_t lost = 0;
     const struct letter_files_reader reader = {
         .letter = on_letter, .gone = on_gone, .damaged = on_damaged, .self = &restore};
-    bool ok = letter_files_read(folder_letters(store->folder), &reader, &skipped, err) &&
+    bool ok = letter_files_read(folder_letters(rebuild->folder), &reader, &skipped, err) &&
               count_lost(&restore, &lost);
     ids_fini(&restore.damaged);
     const struct catalogue_counters next = {.letter = restore.last + 1};
-    ok = ok && catalogue_raise(store->catalogue, &next, err) &&
-         catalogue_info(store->catalogue, &info, err) && put_gap(store, "events", lost, err) &&
-         put_gap(store, "bytes", skipped, err);
+    ok = ok && catalogue_raise(rebuild->catalogue, &next, err) &&
+         catalogue_info(rebuild->catalogue, &info, err) && put_gap(rebuild, "events", lost, err) &&
+         put_gap(rebuild, "bytes", skipped, err);
     if (ok) {
-        store->letters_lost += lost + (skipped && !lost);
-        tell(store, info.letters, lost, skipped);
+        rebuild->letters_lost += lost + (skipped && !lost);
+        tell(rebuild, info.letters, lost, skipped);
     }
     if (ok && (lost || skipped)) {
         /* So that it is not reported again. */
-        letter_files_rewrite(folder_letters(store->folder), store->catalogue, NULL);
+        letter_files_rewrite(folder_letters(rebuild->folder), rebuild->catalogue, NULL);
     }
     return ok;
 }
@@ -169,28 +167,29 @@ static bool look_damaged(void *self, uint64_t id)
     return true;
 }
 
-bool rebuild_compare_letters(struct store *store, struct error *err)
+bool rebuild_compare_letters(
+    struct rebuild *rebuild, struct catalogue *catalogue, struct error *err)
 {
+    rebuild->catalogue = catalogue;
     struct catalogue_info info;
     uint64_t skipped;
-    struct look look = {.catalogue = store->catalogue, .err = err};
+    struct look look = {.catalogue = catalogue, .err = err};
     const struct letter_files_reader reader = {
         .letter = look_letter, .gone = look_gone, .damaged = look_damaged, .self = &look};
-    if (!catalogue_check_letters(store->catalogue, err) ||
-        !catalogue_info(store->catalogue, &info, err)) {
+    if (!catalogue_check_letters(catalogue, err) || !catalogue_info(catalogue, &info, err)) {
         return false;
     }
     look.next = info.next.letter;
-    if (!letter_files_read_newest(folder_letters(store->folder), &reader, &skipped, err)) {
+    if (!letter_files_read_newest(folder_letters(rebuild->folder), &reader, &skipped, err)) {
         return false;
     }
     if (!look.differs) {
         return true;
     }
-    bool ok = catalogue_begin(store->catalogue, err) && rebuild_letters(store, err) &&
-              catalogue_commit(store->catalogue, err);
+    bool ok = catalogue_begin(catalogue, err) && rebuild_letters(rebuild, err) &&
+              catalogue_commit(catalogue, err);
     if (!ok) {
-        catalogue_rollback(store->catalogue);
+        catalogue_rollback(catalogue);
     }
     return ok;
 }

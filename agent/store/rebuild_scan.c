@@ -3,18 +3,16 @@
 
 #include "store/catalogue/catalogue_batches.h"
 #include "store/catalogue/catalogue_sources.h"
-#include "store/damaged.h"
-#include "store/rebuild.h"
-#include "store/store_own.h"
+#include "store/rebuild_own.h"
 
 enum { UNREADABLE_BYTES = 1 << 20 };
 
-bool rebuild_put_streams(struct store *store, struct error *err)
+bool rebuild_put_streams(struct rebuild *rebuild, struct error *err)
 {
-    if (!streams_write(&store->streams, store->catalogue, err)) {
+    if (!streams_write(rebuild->streams, rebuild->catalogue, err)) {
         return false;
     }
-    streams_written(&store->streams);
+    streams_written(rebuild->streams);
     return true;
 }
 
@@ -22,34 +20,34 @@ bool rebuild_put_streams(struct store *store, struct error *err)
 
 /* The stream that a frame describes. One whose number, or key, is known stays as it is, unless it was not
  * described yet. */
-static bool adopt_stream(struct store *store, const struct frame *frame, struct error *err)
+static bool adopt_stream(struct rebuild *rebuild, const struct frame *frame, struct error *err)
 {
     struct frame_stream stream;
     if (!frame_read_stream(frame, &stream, NULL) || stream.stream >= NUMBERS_END ||
-        streams_find(&store->streams, stream.key)) {
+        streams_find(rebuild->streams, stream.key)) {
         return true;
     }
-    const struct stream_entry *known = streams_get(&store->streams, stream.stream);
+    const struct stream_entry *known = streams_get(rebuild->streams, stream.stream);
     if (known && !known->is_lost) {
         return true;
     }
-    bool ok = known ? streams_rename(&store->streams, &stream, err)
-                    : streams_add(&store->streams, &stream, err) != NULL;
-    return ok && rebuild_put_streams(store, err);
+    bool ok = known ? streams_rename(rebuild->streams, &stream, err)
+                    : streams_add(rebuild->streams, &stream, err) != NULL;
+    return ok && rebuild_put_streams(rebuild, err);
 }
 
 /* One that no frame has described so far gets a key that no other has. */
-static struct stream_entry *stream_of(struct store *store, uint64_t id, struct error *err)
+static struct stream_entry *stream_of(struct rebuild *rebuild, uint64_t id, struct error *err)
 {
-    struct stream_entry *entry = streams_get(&store->streams, id);
+    struct stream_entry *entry = streams_get(rebuild->streams, id);
     if (entry) {
         return entry;
     }
     char key[64];
     snprintf(key, sizeof(key), "(lost %" PRIu64 ")", id);
     const struct frame_stream stream = {.stream = id, .key = span_text(key)};
-    entry = streams_add(&store->streams, &stream, err);
-    if (!entry || !rebuild_put_streams(store, err)) {
+    entry = streams_add(rebuild->streams, &stream, err);
+    if (!entry || !rebuild_put_streams(rebuild, err)) {
         return NULL;
     }
     entry->is_lost = true;
@@ -70,7 +68,7 @@ static bool has_good_numbers(const struct frame *frame)
     return ok;
 }
 
-static bool put_sources(struct store *store, const struct frame *frame, struct error *err)
+static bool put_sources(struct rebuild *rebuild, const struct frame *frame, struct error *err)
 {
     struct frame_sources sources = frame_sources_begin(frame);
     struct frame_source source;
@@ -80,8 +78,9 @@ static bool put_sources(struct store *store, const struct frame *frame, struct e
             .session = source.session, .stream = frame->stream, .sequence = source.sequence};
         uint64_t old = 0;
         bool found;
-        ok = catalogue_find_source(store->catalogue, row.session, row.stream, &old, &found, err) &&
-             ((found && old >= row.sequence) || catalogue_put_source(store->catalogue, &row, err));
+        ok =
+            catalogue_find_source(rebuild->catalogue, row.session, row.stream, &old, &found, err) &&
+            ((found && old >= row.sequence) || catalogue_put_source(rebuild->catalogue, &row, err));
     }
     return ok;
 }
@@ -103,13 +102,12 @@ enum adopted { ADOPTED, KNOWN, REFUSED, ADOPT_FAILED };
 static enum adopted adopt_batch(struct rebuild *rebuild, const struct frame *frame,
     const struct frame_extent *extent, struct error *err)
 {
-    struct store *store = rebuild->store;
     struct catalogue_batch known;
     bool is_known;
     if (!has_good_numbers(frame)) {
         return REFUSED;
     }
-    if (!catalogue_find_batch(store->catalogue, frame->batch, &known, &is_known, err)) {
+    if (!catalogue_find_batch(rebuild->catalogue, frame->batch, &known, &is_known, err)) {
         return ADOPT_FAILED;
     }
     if (is_known) { /* as one whose sync had failed, and that was written again */
@@ -117,7 +115,7 @@ static enum adopted adopt_batch(struct rebuild *rebuild, const struct frame *fra
                        known.first_record == frame->first_record && known.records == frame->records;
         return is_same ? KNOWN : REFUSED;
     }
-    struct stream_entry *stream = stream_of(store, frame->stream, err);
+    struct stream_entry *stream = stream_of(rebuild, frame->stream, err);
     if (!stream) {
         return ADOPT_FAILED;
     }
@@ -133,7 +131,7 @@ static enum adopted adopt_batch(struct rebuild *rebuild, const struct frame *fra
         .first_time = frame->first_time,
         .last_time = frame->last_time,
         .entered = frame->entered};
-    if (!catalogue_put_batch(store->catalogue, &row, err) || !put_sources(store, frame, err)) {
+    if (!catalogue_put_batch(rebuild->catalogue, &row, err) || !put_sources(rebuild, frame, err)) {
         return ADOPT_FAILED;
     }
     if (stream->found == 0 || frame->batch < stream->found) {
@@ -147,7 +145,7 @@ static bool take_frame(struct rebuild *rebuild, const struct frame *frame,
     const struct frame_extent *extent, struct error *err)
 {
     if (frame->kind == FRAME_STREAM) {
-        return adopt_stream(rebuild->store, frame, err);
+        return adopt_stream(rebuild, frame, err);
     }
     if (frame->batch > rebuild->last_id) {
         return true;
@@ -158,16 +156,16 @@ static bool take_frame(struct rebuild *rebuild, const struct frame *frame,
         if (why.code != ERR_FORMAT) {
             return error_set(err, why.code, "%s", why.text);
         }
-        rebuild->damaged++;
-        damaged_copy(rebuild->store->damaged, frame->segment, extent->offset, extent->bytes,
-            "batch-unreadable");
+        rebuild->unreadable++;
+        damaged_copy(
+            rebuild->damaged, frame->segment, extent->offset, extent->bytes, "batch-unreadable");
         return true;
     }
     enum adopted adopted = adopt_batch(rebuild, frame, extent, err);
     if (adopted == REFUSED) {
-        rebuild->damaged++;
-        damaged_copy(rebuild->store->damaged, frame->segment, extent->offset, extent->bytes,
-            "batch-out-of-place");
+        rebuild->unreadable++;
+        damaged_copy(
+            rebuild->damaged, frame->segment, extent->offset, extent->bytes, "batch-out-of-place");
     }
     return adopted != ADOPT_FAILED;
 }
@@ -182,7 +180,7 @@ static bool pass_unreadable(
     uint64_t passed = left < UNREADABLE_BYTES ? left : UNREADABLE_BYTES;
     scan->at += passed;
     rebuild->skipped_bytes += passed;
-    damaged_add(rebuild->store->damaged);
+    damaged_add(rebuild->damaged);
     return err->code == ERR_IO;
 }
 
@@ -202,12 +200,12 @@ static bool scan_frames(
             break;
         case FRAME_DAMAGED:
             ++*ret_frames;
-            rebuild->damaged += frame.kind == FRAME_BATCH && frame.batch <= rebuild->last_id;
-            damaged_copy(rebuild->store->damaged, id, extent.offset, extent.bytes, "batch-damaged");
+            rebuild->unreadable += frame.kind == FRAME_BATCH && frame.batch <= rebuild->last_id;
+            damaged_copy(rebuild->damaged, id, extent.offset, extent.bytes, "batch-damaged");
             break;
         case FRAME_SKIPPED:
             rebuild->skipped_bytes += extent.bytes;
-            damaged_copy(rebuild->store->damaged, id, extent.offset, extent.bytes, "unreadable");
+            damaged_copy(rebuild->damaged, id, extent.offset, extent.bytes, "unreadable");
             break;
         case FRAME_END:
             return true;
@@ -222,21 +220,19 @@ static bool scan_frames(
 
 bool rebuild_segment(struct rebuild *rebuild, uint64_t id, uint64_t from, struct error *err)
 {
-    struct store *store = rebuild->store;
     struct segments_scan scan;
     uint64_t frames = 0;
-    report_step(store->report, "rebuild segment");
-    if (!segments_scan_begin(store->segments, id, &scan, err)) {
+    report_step(rebuild->report, "rebuild segment");
+    if (!segments_scan_begin(rebuild->segments, id, &scan, err)) {
         return false;
     }
     const struct catalogue_segment segment = {.id = id, .bytes = scan.scan.end};
     scan.scan.at = from;
-    bool ok = catalogue_put_segment(store->catalogue, &segment, err) &&
+    bool ok = catalogue_put_segment(rebuild->catalogue, &segment, err) &&
               scan_frames(rebuild, &scan, &frames, err);
     segments_scan_end(&scan);
-    if (ok && frames == 0 && from == 0 && damaged_move(store->damaged, id)) {
-        rebuild->files_aside++;
-        ok = catalogue_remove_segment(store->catalogue, id, err);
+    if (ok && frames == 0 && from == 0 && damaged_move(rebuild->damaged, id)) {
+        ok = catalogue_remove_segment(rebuild->catalogue, id, err);
     }
     rebuild->next.segment = id >= rebuild->next.segment ? id + 1 : rebuild->next.segment;
     return ok;

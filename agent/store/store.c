@@ -9,7 +9,7 @@
 #include "store/store_own.h"
 
 #include "store/catalogue/catalogue_batches.h"
-#include "store/rebuild.h"
+#include "store/orphans.h"
 
 bool store_is_whole(const struct store *store, struct error *err)
 {
@@ -108,7 +108,7 @@ static bool find_boundary(struct store *store, const struct chain_range *last, u
 {
     uint64_t found;
     uint64_t next = numbers_last_id(store->numbers);
-    if (rebuild_orphans(store, stream, &found)) {
+    if (orphans_find(&store->chains, stream, &found)) {
         if (last && !find_first(store, last->stream, found, &next, err)) {
             return false;
         }

@@ -7,7 +7,7 @@
  * Whatever fails, memory is changed only by a transaction that was committed.
  */
 #include "store/commit.h"
-#include "store/rebuild.h"
+#include "store/orphans.h"
 #include "store/restore.h"
 #include "store/store_own.h"
 
@@ -21,12 +21,29 @@ static bool is_lost(const struct error *err)
     return err->code == ERR_DAMAGED || err->code == ERR_MISSING;
 }
 
+/* The file was removed or replaced: nothing is lost, as it is still open. */
+static bool restore(struct store *store, struct error *err)
+{
+    struct catalogue *restored = restore_catalogue(
+        store->catalogue, store->folder, store->damaged, err);
+    if (!restored) {
+        return false;
+    }
+    catalogue_close(store->catalogue);
+    store->catalogue = restored;
+    report_close_readers(store->report);
+    report_news(store->report, STORE_NEWS_DAMAGED,
+        "%s was removed or replaced while the agent used it: the agent has written it again",
+        folder_catalogue(store->folder));
+    return true;
+}
+
 /* ${why}: what was found, or on failure the reason. The open catalogue is given up only if it is
  * damaged itself: a full disk, as when people delete files, is temporary. */
 static bool remake_catalogue(struct store *store, struct error *why)
 {
     if (why->code == ERR_MISSING && store->catalogue) {
-        if (restore_catalogue(store, why)) {
+        if (restore(store, why)) {
             return true;
         }
         if (!is_lost(why)) {
@@ -34,7 +51,14 @@ static bool remake_catalogue(struct store *store, struct error *why)
         }
     }
     folder_make(store->folder);
-    return rebuild_running(store, why);
+    catalogue_close(store->catalogue);
+    store->catalogue = rebuild_running(store->rebuild, numbers_last_id(store->numbers), why);
+    if (!store->catalogue) {
+        return false;
+    }
+    numbers_unwritten(store->numbers);
+    unneeded_forget(store->unneeded);
+    return true;
 }
 
 /* ---- the transaction ------------------------------------------------------------------------------------ */
@@ -210,7 +234,9 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     struct error why = {.code = ERR_NONE};
     ages_now(store->ages);
     store_remove_absent(store);
-    rebuild_claim(store);
+    if (orphans_claim(&store->chains, store->ages)) {
+        unneeded_look(store->unneeded);
+    }
     bool written = write_batches(store, &why);
     bool ok = written;
     store->has_committed_rest = false;

@@ -6,7 +6,7 @@
 #include "platform/plat_file.h"
 #include "store/letters/letter_files.h"
 #include "store/rebuild.h"
-#include "store/store_tails.h"
+#include "store/tails.h"
 
 enum { STAGE_BYTES = 32 << 20 };
 static const uint64_t default_segment_bytes = UINT64_C(64) << 20;
@@ -73,7 +73,10 @@ static bool open_segments(
     }
     store->room = disk_room_create(settings, store->folder, store->segments, store->ages);
     store->damaged = damaged_create(store->folder, store->segments, store->ages, store->report);
-    return (store->room && store->damaged) || error_set(err, ERR_MEMORY, "out of memory");
+    store->rebuild = rebuild_create(store->folder, store->segments, &store->streams, &store->chains,
+        store->ages, store->damaged, store->report);
+    return (store->room && store->damaged && store->rebuild) ||
+           error_set(err, ERR_MEMORY, "out of memory");
 }
 
 /* ---- the catalogue ----------------------------------------------------------------------------------------- */
@@ -94,8 +97,13 @@ static bool load(struct store *store, bool log_is_lost, struct error *err)
     }
     store->streams.next_id = info.next.stream;
     store->chains.next_id = info.next.output;
-    return store_tails_settle(store, &info, log_is_lost, err) &&
-           rebuild_compare_letters(store, err);
+    const struct tails_parts parts = {.catalogue = store->catalogue,
+        .segments = store->segments,
+        .unneeded = store->unneeded,
+        .rebuild = store->rebuild,
+        .report = store->report};
+    return tails_settle(&parts, log_is_lost, err) &&
+           rebuild_compare_letters(store->rebuild, store->catalogue, err);
 }
 
 static void unload(struct store *store)
@@ -135,12 +143,10 @@ static bool open_catalogue(struct store *store, struct error *err)
     }
     uint64_t letter_files;
     letter_files_bytes(folder_letters(store->folder), &letter_files);
-    if (why.code == ERR_MISSING && !segments_get(store->segments, 0, &any) && letter_files == 0) {
-        store->is_fresh = true;
-    }
-    bool ok = rebuild_all(store, &why, err);
-    store->is_fresh = false;
-    return ok;
+    bool is_new = why.code == ERR_MISSING && !segments_get(store->segments, 0, &any) &&
+                  letter_files == 0;
+    store->catalogue = rebuild_at_start(store->rebuild, &why, is_new, err);
+    return store->catalogue != NULL;
 }
 
 /* ---- open and close ------------------------------------------------------------------------------------------ */
@@ -167,7 +173,7 @@ struct store *store_open(const struct store_settings *settings, struct error *er
 
 uint64_t store_letters_lost(const struct store *store)
 {
-    return store->letters_lost;
+    return rebuild_letters_lost(store->rebuild);
 }
 
 void store_close(struct store *store)
@@ -187,6 +193,7 @@ void store_close(struct store *store)
     ages_destroy(store->ages);
     disk_room_destroy(store->room);
     damaged_destroy(store->damaged);
+    rebuild_destroy(store->rebuild);
     folder_destroy(store->folder);
     report_destroy(store->report);
     free(store);

@@ -4,11 +4,11 @@
 #include "store/ages.h"
 #include "store/catalogue/catalogue.h"
 #include "store/chains.h"
-#include "store/damaged.h"
 #include "store/disk/segments.h"
 #include "store/disk_room.h"
 #include "store/folder.h"
 #include "store/pending.h"
+#include "store/rebuild.h"
 #include "store/report.h"
 #include "store/state/numbers.h"
 #include "store/state/stage.h"
@@ -16,7 +16,7 @@
 #include "store/store.h"
 #include "store/unneeded.h"
 
-/* Shared by the files store*.c and rebuild*.c; not for other modules. The parts, each with its own file. */
+/* Shared by the files store*.c; not for other modules. The parts, each with its own file. */
 struct store {
     struct report *report;
     struct folder *folder;
@@ -31,10 +31,9 @@ struct store {
     struct ages *ages;
     struct disk_room *room;
     struct damaged *damaged;
+    struct rebuild *rebuild;
 
     size_t stream_looked_at; /* by a commit, last */
-    uint64_t letters_lost;   /* since the store was opened */
-    bool is_fresh;           /* there was nothing yet */
     bool is_unclean;         /* a commit failed: something may be written that is not committed */
     bool has_committed_rest; /* of the last commit, all that needs no batches */
     bool caller_removes_old; /* outputs, by store_remove_old */

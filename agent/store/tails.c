@@ -9,19 +9,16 @@
  * and has those of its last run; later runs have handled the remains of earlier ones. Without a log
  * nothing is uncommitted: only a run without a failed commit removes it at its end.
  */
-#include "store/store_tails.h"
+#include "store/tails.h"
 
 #include <inttypes.h>
 
 #include "store/catalogue/catalogue_batches.h"
 #include "store/catalogue/epochs.h"
-#include "store/rebuild.h"
-#include "store/state/ids.h"
-#include "store/store_own.h"
 
 /* Files, and what the catalogue says of them. */
 struct tails {
-    struct store *store;
+    const struct tails_parts *parts;
     const struct catalogue_info *info;
     bool log_is_lost;
     struct catalogue_segment *known;
@@ -72,7 +69,7 @@ static bool is_newer(
     struct segments_scan scan;
     bool newer = false;
     enum frame_found found = FRAME_SKIPPED;
-    if (!segments_scan_begin(tails->store->segments, id, &scan, err)) {
+    if (!segments_scan_begin(tails->parts->segments, id, &scan, err)) {
         return false;
     }
     scan.scan.at = from;
@@ -91,26 +88,27 @@ static bool is_newer(
 
 /* Frames that cannot be cut off now do not count, because the catalogue decides which do; it stores
  * the size of the file. The next commit removes a file without batches. */
-static bool ignore(struct store *store, const struct segment_info *file, struct error *err)
+static bool ignore(
+    const struct tails_parts *parts, const struct segment_info *file, struct error *err)
 {
     const struct catalogue_segment seen = {.id = file->id, .bytes = file->bytes};
-    return catalogue_begin(store->catalogue, err) &&
-           catalogue_put_segment(store->catalogue, &seen, err) &&
-           catalogue_commit(store->catalogue, err);
+    return catalogue_begin(parts->catalogue, err) &&
+           catalogue_put_segment(parts->catalogue, &seen, err) &&
+           catalogue_commit(parts->catalogue, err);
 }
 
 /* For good: a file that a loss of power brings back would be taken for a later run's. */
-static bool unlink_durably(struct store *store, uint64_t id)
+static bool unlink_durably(const struct tails_parts *parts, uint64_t id)
 {
     struct error why;
-    return segments_unlink(store->segments, id, &why) &&
-           segments_sync_folder(store->segments, &why);
+    return segments_unlink(parts->segments, id, &why) &&
+           segments_sync_folder(parts->segments, &why);
 }
 
 /* A file without a word in the catalogue. */
 static bool settle_unknown(struct tails *tails, const struct segment_info *file)
 {
-    struct store *store = tails->store;
+    const struct tails_parts *parts = tails->parts;
     bool newer;
     if (!is_newer(tails, file->id, 0, &newer, tails->err)) {
         return false;
@@ -120,13 +118,13 @@ static bool settle_unknown(struct tails *tails, const struct segment_info *file)
                ids_add(&tails->adopted, 0, tails->err);
     }
     tails->cut_bytes += file->bytes;
-    return unlink_durably(store, file->id) || ignore(store, file, tails->err);
+    return unlink_durably(parts, file->id) || ignore(parts, file, tails->err);
 }
 
 static bool settle_tail(
     struct tails *tails, const struct segment_info *file, const struct catalogue_segment *known)
 {
-    struct store *store = tails->store;
+    const struct tails_parts *parts = tails->parts;
     bool newer;
     if (!is_newer(tails, file->id, known->bytes, &newer, tails->err)) {
         return false;
@@ -137,8 +135,8 @@ static bool settle_tail(
     }
     struct error why;
     tails->cut_bytes += file->bytes - known->bytes;
-    if (!segments_cut(store->segments, file->id, known->bytes, &why)) {
-        return ignore(store, file, tails->err);
+    if (!segments_cut(parts->segments, file->id, known->bytes, &why)) {
+        return ignore(parts, file, tails->err);
     }
     return true;
 }
@@ -146,7 +144,7 @@ static bool settle_tail(
 static bool settle_file(struct tails *tails, const struct segment_info *file)
 {
     const struct catalogue_segment *known = find_known(tails, file->id);
-    struct store *store = tails->store;
+    const struct tails_parts *parts = tails->parts;
     if (!known) {
         return settle_unknown(tails, file);
     }
@@ -154,7 +152,7 @@ static bool settle_file(struct tails *tails, const struct segment_info *file)
         return true;
     }
     if (file->bytes < known->bytes) {
-        report_news(store->report, STORE_NEWS_DAMAGED,
+        report_news(parts->report, STORE_NEWS_DAMAGED,
             "segment %016" PRIx64 " is shorter than it was: %" PRIu64 " of %" PRIu64
             " bytes; what came after them is lost",
             file->id, file->bytes, known->bytes);
@@ -164,11 +162,11 @@ static bool settle_file(struct tails *tails, const struct segment_info *file)
 
 static bool settle_files(struct tails *tails)
 {
-    struct store *store = tails->store;
+    const struct tails_parts *parts = tails->parts;
     struct segment_info file;
     struct ids ids = {.at = NULL};
     bool ok = true;
-    for (size_t i = 0; ok && segments_get(store->segments, i, &file); i++) {
+    for (size_t i = 0; ok && segments_get(parts->segments, i, &file); i++) {
         ok = ids_add(&ids, file.id, tails->err) && ids_add(&ids, file.bytes, tails->err);
     }
     for (size_t i = 0; ok && i < ids.count; i += 2) {
@@ -179,10 +177,10 @@ static bool settle_files(struct tails *tails)
     return ok;
 }
 
-static bool is_there(const struct store *store, uint64_t id)
+static bool is_there(const struct tails_parts *parts, uint64_t id)
 {
     struct segment_info file;
-    for (size_t i = 0; segments_get(store->segments, i, &file); i++) {
+    for (size_t i = 0; segments_get(parts->segments, i, &file); i++) {
         if (file.id == id) {
             return true;
         }
@@ -193,15 +191,15 @@ static bool is_there(const struct store *store, uint64_t id)
 /* Rows without a file, and files that were given up. */
 static bool settle_rows(struct tails *tails)
 {
-    struct store *store = tails->store;
+    const struct tails_parts *parts = tails->parts;
     for (size_t i = 0; i < tails->known_count; i++) {
         const struct catalogue_segment *known = &tails->known[i];
         if (known->state == CATALOGUE_SEGMENT_DELETING) {
-            if (!unneeded_add(store->unneeded, known->id, tails->err)) {
+            if (!unneeded_add(parts->unneeded, known->id, tails->err)) {
                 return false;
             }
-        } else if (!is_there(store, known->id) && known->batches) {
-            report_news(store->report, STORE_NEWS_MISSING,
+        } else if (!is_there(parts, known->id) && known->batches) {
+            report_news(parts->report, STORE_NEWS_MISSING,
                 "segment %016" PRIx64 " with %" PRIu64
                 " batches is not there any more: they are lost",
                 known->id, known->batches);
@@ -210,50 +208,24 @@ static bool settle_rows(struct tails *tails)
     return true;
 }
 
-static bool adopt(struct tails *tails)
+bool tails_settle(const struct tails_parts *parts, bool log_is_lost, struct error *err)
 {
-    struct store *store = tails->store;
-    struct rebuild rebuild;
-    if (tails->adopted.count == 0) {
-        return true;
-    }
-    rebuild_init(&rebuild, store);
-    report_step(store->report, "adopt");
-    bool ok = catalogue_begin(store->catalogue, tails->err);
-    for (size_t i = 0; ok && i < tails->adopted.count; i += 2) {
-        ok = rebuild_segment(&rebuild, tails->adopted.at[i], tails->adopted.at[i + 1], tails->err);
-    }
-    ok = ok && rebuild_finish(&rebuild, tails->err) &&
-         catalogue_commit(store->catalogue, tails->err);
-    if (ok) {
-        report_step(store->report, "adopted");
-        chains_written(&store->chains);
-        report_news(store->report, STORE_NEWS_REBUILT,
-            "the spool's catalogue is older than its files: %" PRIu64 " batches with %" PRIu64
-            " records were put back into it; %" PRIu64 " cannot be read",
-            rebuild.batches, rebuild.records, rebuild.damaged);
-    } else {
-        catalogue_rollback(store->catalogue);
-    }
-    rebuild_fini(&rebuild);
-    return ok;
-}
-
-bool store_tails_settle(
-    struct store *store, const struct catalogue_info *info, bool log_is_lost, struct error *err)
-{
+    struct catalogue_info info;
     struct tails tails = {
-        .store = store, .info = info, .log_is_lost = log_is_lost, .err = err, .ok = true};
-    report_step(store->report, "recover");
-    bool ok = catalogue_segments(store->catalogue, keep_known, &tails, err) && tails.ok &&
-              settle_rows(&tails) && settle_files(&tails) && adopt(&tails);
+        .parts = parts, .info = &info, .log_is_lost = log_is_lost, .err = err, .ok = true};
+    report_step(parts->report, "recover");
+    bool ok = catalogue_info(parts->catalogue, &info, err) &&
+              catalogue_segments(parts->catalogue, keep_known, &tails, err) && tails.ok &&
+              settle_rows(&tails) && settle_files(&tails) &&
+              (tails.adopted.count == 0 ||
+                  rebuild_adopt(parts->rebuild, parts->catalogue, &tails.adopted, err));
     if (ok && tails.cut_bytes) {
-        report_news(store->report, STORE_NEWS_UNCLEAN,
+        report_news(parts->report, STORE_NEWS_UNCLEAN,
             "the last run ended in the middle of its work: %" PRIu64
             " bytes that it had not committed were cut off",
             tails.cut_bytes);
     }
-    report_step(store->report, "recovered");
+    report_step(parts->report, "recovered");
     free(tails.known);
     ids_fini(&tails.adopted);
     return ok;
