@@ -7,9 +7,9 @@
  *   forward, the time at which batches entered is moved along. When it is set back, what would have
  *   entered later than now has entered now. So a step makes nothing older.
  * - Between runs only the clock tells how long the agent was away, and that counts. But nothing is
- *   dropped for its age in a run's first hour (or quarter of max_age, if that is less): an agent that was
- *   stopped for long gets the chance to deliver, and a clock that is wrong at the start to be set. What is dropped
- *   then is counted and told, as ever.
+ *   dropped for its age in a run's first hour (or quarter of max_age, if that is less): an agent
+ *   that was stopped for long gets the chance to deliver, and a clock that is wrong at the start to
+ *   be set. What is dropped then is counted and told, as ever.
  */
 #include "store/ages.h"
 
@@ -53,25 +53,6 @@ void ages_destroy(struct ages *ages)
     free(ages);
 }
 
-static void move(uint64_t *time, int64_t step, uint64_t now)
-{
-    uint64_t by = step > 0 ? (uint64_t)step : 0;
-    *time = *time <= now - by ? *time + by : now;
-}
-
-/* Change the times in memory; the catalogue follows with the next commit. */
-static void move_all(struct ages *ages, int64_t step, uint64_t now)
-{
-    for (size_t i = 0; i < ages->chains->count; i++) {
-        struct chain *chain = ages->chains->all[i];
-        move(&chain->seen, step, now);
-        chain->is_changed = true;
-    }
-    for (size_t i = 0; i < ages->pending->count; i++) {
-        move(&ages->pending->batches[i]->row.entered, step, now);
-    }
-}
-
 uint64_t ages_now(struct ages *ages)
 {
     int64_t step;
@@ -79,10 +60,13 @@ uint64_t ages_now(struct ages *ages)
     if (step) {
         report_news(ages->report, STORE_NEWS_CLOCK, "the clock was set %s by %lld seconds",
             step > 0 ? "forward" : "back", (long long)((step > 0 ? step : -step) / 10000000));
-        move_all(ages, step, now);
+        uint64_t forward = step > 0 ? (uint64_t)step : 0;
+        chains_shift_seen(
+            ages->chains, forward, now); /* the catalogue follows with the next commit */
+        pending_shift_entered(ages->pending, forward, now);
         numbers_want_epoch(ages->numbers);
         ages->is_changed = true;
-        ages->moved_forward += step > 0 ? (uint64_t)step : 0;
+        ages->moved_forward += forward;
     }
     return now;
 }
@@ -99,11 +83,7 @@ bool ages_begin(struct ages *ages, struct catalogue *catalogue, struct error *er
     if (!catalogue_newest_entered(catalogue, &newest, err)) {
         return false;
     }
-    for (size_t i = 0; i < ages->chains->count; i++) {
-        struct chain *chain = ages->chains->all[i];
-        chain->is_changed = chain->is_changed || chain->seen > now;
-        chain->seen = chain->seen < now ? chain->seen : now;
-    }
+    chains_shift_seen(ages->chains, 0, now);
     if (newest > now) {
         report_news(ages->report, STORE_NEWS_CLOCK,
             "the clock was set back since the last run: waiting events count as new from now on");

@@ -6,12 +6,12 @@
 #include "store/report.h"
 #include "store/state/numbers.h"
 
-/* How old batches are, and for how long outputs were not open, whatever happens to the clock. One thread
- * at a time. */
+/* How old batches are, and for how long outputs were not open, whatever happens to the clock. One
+ * thread at a time. */
 struct ages;
 
-/* Of ${settings}: the clock and max_age. A step of the clock changes ${chains} and ${pending} at once and
- * begins an epoch. NULL: out of memory. */
+/* Of ${settings}: the clock and max_age. A step of the clock changes ${chains} and ${pending} at
+ * once and begins an epoch. NULL: out of memory. */
 struct ages *ages_create(const struct store_settings *settings, struct chains *chains,
     struct pending *pending, struct numbers *numbers, const struct report *report);
 void ages_destroy(struct ages *ages);

@@ -6,7 +6,7 @@
  */
 #include "store/backlog.h"
 
-#include "store/catalogue/catalogue_batches.h"
+#include "store/chain_own.h"
 
 enum {
     WALKED_MAX = 1024, /* batches; as many as an output may have in hand */
@@ -95,4 +95,42 @@ bool backlog_measure(struct catalogue *catalogue, const struct chain *chain,
     }
     *ret_backlog = backlog;
     return true;
+}
+
+/* As backlog_each, of the batches of one stream (0: of all) between two ids. */
+static bool each_between(struct catalogue *catalogue, const struct chain *chain,
+    const struct chain_range *range, uint64_t after,
+    bool (*each)(void *self, const struct catalogue_batch *batch), void *self, bool *ret_more,
+    struct error *err)
+{
+    struct catalogue_batch batches[ROWS];
+    size_t found = ROWS;
+    while (*ret_more && found == ROWS && after < range->last) {
+        if (!catalogue_next_batches(
+                catalogue, range->stream, after, range->last, batches, ROWS, &found, err)) {
+            return false;
+        }
+        for (size_t i = 0; *ret_more && i < found; i++) {
+            after = batches[i].id;
+            if (!chain || !chain_is_early(chain, after)) {
+                *ret_more = each(self, &batches[i]);
+            }
+        }
+    }
+    return true;
+}
+
+bool backlog_each(struct catalogue *catalogue, const struct chain *chain,
+    bool (*each)(void *self, const struct catalogue_batch *batch), void *self, struct error *err)
+{
+    const struct chain_range all = {.last = UINT64_MAX};
+    bool more = true;
+    bool ok = chain || each_between(catalogue, NULL, &all, 0, each, self, &more, err);
+    for (size_t i = chain ? chain->first_range : 0; ok && chain && more && i < chain->range_count;
+         i++) {
+        const struct chain_range *range = &chain->ranges[i];
+        ok = each_between(
+            catalogue, chain, range, chain_lower(chain, range), each, self, &more, err);
+    }
+    return ok;
 }

@@ -1,4 +1,4 @@
-#include "store/chain.h"
+#include "store/chain_own.h"
 
 #include <stdlib.h>
 
@@ -28,6 +28,39 @@ void chain_destroy(struct chain *chain)
     free(chain->early);
     free(chain->left);
     free(chain);
+}
+
+uint64_t chain_id(const struct chain *chain)
+{
+    return chain->id;
+}
+
+struct span chain_name(const struct chain *chain)
+{
+    return buf_span(&chain->name);
+}
+
+uint64_t chain_position(const struct chain *chain)
+{
+    return chain->position;
+}
+
+bool chain_is_open(const struct chain *chain)
+{
+    return chain->is_open;
+}
+
+uint64_t chain_seen(const struct chain *chain)
+{
+    return chain->seen;
+}
+
+void chain_see(struct chain *chain, uint64_t now, uint64_t step)
+{
+    if (chain->seen < now && now - chain->seen > step) {
+        chain->seen = now;
+        chain->is_changed = true;
+    }
 }
 
 static bool out_of_memory(struct error *err)

@@ -1,7 +1,7 @@
 /*
- * The state of outputs is small (names, some ranges, ids in flight), so all of it is in memory, and the
- * catalogue is its durable copy. Every change marks its chain. A commit writes the marked chains, and
- * only a successful one removes the marks: after a failure the caller commits again.
+ * The state of outputs is small (names, some ranges, ids in flight), so all of it is in memory, and
+ * the catalogue is its durable copy. Every change marks its chain. A commit writes the marked
+ * chains, and only a successful one removes the marks: after a failure the caller commits again.
  *
  * Ids run over all streams, so one position is enough for a chain of ranges of several streams:
  * everything before it in any of them is settled.
@@ -11,13 +11,36 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "store/chain_own.h"
 
-void chains_init(struct chains *chains)
+struct chains {
+    struct chain **all;
+    size_t count;
+    struct chain **open; /* by number */
+    size_t open_count;
+    uint64_t next_id;
+    uint64_t *removed; /* ids, not yet removed from the catalogue */
+    size_t removed_count;
+};
+
+struct chains *chains_create(void)
 {
-    *chains = (struct chains){.next_id = 1};
+    struct chains *chains = malloc(sizeof(*chains));
+    if (chains) {
+        *chains = (struct chains){.next_id = 1};
+    }
+    return chains;
 }
 
-void chains_fini(struct chains *chains)
+void chains_destroy(struct chains *chains)
+{
+    if (chains) {
+        chains_clear(chains);
+        free(chains);
+    }
+}
+
+void chains_clear(struct chains *chains)
 {
     for (size_t i = 0; i < chains->count; i++) {
         chain_destroy(chains->all[i]);
@@ -25,10 +48,10 @@ void chains_fini(struct chains *chains)
     free((void *)chains->all);
     free((void *)chains->open);
     free(chains->removed);
-    chains_init(chains);
+    *chains = (struct chains){.next_id = 1};
 }
 
-/* ---- all: find, add, remove ------------------------------------------------------------------------ */
+/* ---- all: find, add, remove ------------------------------------------------------------------ */
 
 static bool out_of_memory(struct error *err)
 {
@@ -45,7 +68,27 @@ struct chain *chains_find(const struct chains *chains, struct span name)
     return NULL;
 }
 
-struct chain *chains_by_id(const struct chains *chains, uint64_t id)
+size_t chains_count(const struct chains *chains)
+{
+    return chains->count;
+}
+
+struct chain *chains_at(const struct chains *chains, size_t index)
+{
+    return index < chains->count ? chains->all[index] : NULL;
+}
+
+struct chain *chains_open_at(const struct chains *chains, size_t number)
+{
+    return number < chains->open_count ? chains->open[number] : NULL;
+}
+
+uint64_t chains_next_id(const struct chains *chains)
+{
+    return chains->next_id;
+}
+
+static struct chain *find_id(const struct chains *chains, uint64_t id)
 {
     for (size_t i = 0; i < chains->count; i++) {
         if (chains->all[i]->id == id) {
@@ -112,7 +155,13 @@ bool chains_remove(struct chains *chains, struct chain *chain, struct error *err
     return true;
 }
 
-/* ---- loading --------------------------------------------------------------------------------------- */
+uint64_t chains_position(const struct chains *chains, uint64_t id)
+{
+    const struct chain *chain = find_id(chains, id);
+    return chain ? chain->position : UINT64_MAX;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
 
 struct loading {
     struct chains *chains;
@@ -161,7 +210,7 @@ static bool load_output(void *self, const struct catalogue_output *output)
 static bool load_range(void *self, const struct catalogue_range *from)
 {
     struct loading *loading = self;
-    struct chain *chain = chains_by_id(loading->chains, from->output);
+    struct chain *chain = find_id(loading->chains, from->output);
     struct chain_range *range = chain ? chain_add_range(chain, from->about, loading->err) : NULL;
     if (range) {
         range->ordinal = from->ordinal;
@@ -177,7 +226,7 @@ static bool load_range(void *self, const struct catalogue_range *from)
 static bool load_leftover(void *self, const struct catalogue_leftover *leftover)
 {
     struct loading *loading = self;
-    struct chain *chain = chains_by_id(loading->chains, leftover->output);
+    struct chain *chain = find_id(loading->chains, leftover->output);
     loading->ok = !chain || chain_set_left(chain, leftover->batch, true, loading->err);
     return loading->ok;
 }
@@ -185,12 +234,17 @@ static bool load_leftover(void *self, const struct catalogue_leftover *leftover)
 bool chains_load(struct chains *chains, struct catalogue *catalogue, struct error *err)
 {
     struct loading loading = {.chains = chains, .err = err, .ok = true};
+    struct catalogue_info info;
+    if (!catalogue_info(catalogue, &info, err)) {
+        return false;
+    }
+    chains->next_id = info.next.output;
     return catalogue_outputs(catalogue, load_output, &loading, err) && loading.ok &&
            catalogue_ranges(catalogue, load_range, &loading, err) && loading.ok &&
            catalogue_leftovers(catalogue, load_leftover, &loading, err) && loading.ok;
 }
 
-/* ---- all: settling ----------------------------------------------------------------------------------- */
+/* ---- all: settling --------------------------------------------------------------------------- */
 
 static bool is_drained(struct chain *chain, const struct chain_range *range,
     struct catalogue *catalogue, uint64_t last_id, bool *ret_drained, struct error *err)
@@ -249,7 +303,17 @@ uint64_t chains_floor(const struct chains *chains, uint64_t stream, uint64_t las
     return floor;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
+
+void chains_shift_seen(struct chains *chains, uint64_t by, uint64_t now)
+{
+    for (size_t i = 0; i < chains->count; i++) {
+        struct chain *chain = chains->all[i];
+        uint64_t seen = chain->seen <= now - by ? chain->seen + by : now;
+        chain->is_changed = chain->is_changed || seen != chain->seen;
+        chain->seen = seen;
+    }
+}
 
 bool chains_are_changed(const struct chains *chains)
 {

@@ -1,24 +1,30 @@
 #ifndef ETWSHIP_STORE_COMMIT_H
 #define ETWSHIP_STORE_COMMIT_H
 
-#include "store/state/ids.h"
-#include "store/state/stage.h"
+#include "store/chains.h"
+#include "store/pending.h"
 
-struct store;
+struct stage;
+struct stage_entry;
+struct streams;
 
-/* Within store_commit.c alone: the parts of its transaction. Each puts into the catalogue, or removes from
- * it, and changes nothing in memory but the commit. */
-
-/* What a transaction contains. */
+/* Within store_commit.c alone: the parts of its transaction. Each puts into the catalogue, or
+ * removes from it, and changes nothing in memory that counts before the transaction was
+ * committed. */
 struct commit {
-    struct store *store;
-    bool has_batches;   /* those that are pending, and what depends on them */
-    bool is_more;       /* left to be removed */
-    struct ids streams; /* that it removes */
-    uint64_t bytes;
+    struct catalogue *catalogue;
+    struct streams *streams;
+    const struct chains *chains;
+    const struct pending *pending;
+    const struct stage *stage;
+    uint64_t last_id; /* of the batches that were committed before */
+    bool has_batches; /* those that are pending, and what depends on them */
+    bool is_due;      /* something may not be needed any more (unneeded.h) … */
+    bool is_more;     /* … and more of that is left for the next one */
+    uint64_t bytes;   /* of its batches */
 };
 
-/* ---- commit_put.c ------------------------------------------------------------------------------------ */
+/* ---- commit_put.c ---------------------------------------------------------------------------- */
 
 /* The pending batches. */
 bool commit_put_batches(struct commit *commit, struct error *err);
@@ -29,12 +35,13 @@ bool commit_put_stage(struct commit *commit, struct error *err);
 /* Does the entry say how far something is that is in the pending batches? */
 bool commit_put_is_bound(const struct stage_entry *entry);
 
-/* ---- commit_remove.c --------------------------------------------------------------------------------- */
+/* ---- commit_remove.c ------------------------------------------------------------------------- */
 
 /* Batches that no output wants any more. */
 bool commit_remove_settled(struct commit *commit, struct error *err);
 
-/* Streams of earlier runs that nothing refers to any more, of which some are looked at each time. */
+/* Streams of earlier runs that nothing refers to any more, of which some are looked at each
+ * time. */
 bool commit_remove_streams(struct commit *commit, struct error *err);
 
 #endif

@@ -2,7 +2,8 @@
 #include "store/catalogue/catalogue_progress.h"
 #include "store/catalogue/catalogue_sources.h"
 #include "store/commit.h"
-#include "store/store_own.h"
+#include "store/state/stage.h"
+#include "store/state/stage_entry.h"
 
 static bool put_source(struct catalogue *catalogue, struct span session, uint64_t stream,
     uint64_t sequence, bool may_fall, struct error *err)
@@ -17,27 +18,26 @@ static bool put_source(struct catalogue *catalogue, struct span session, uint64_
 }
 
 /* Batches of one file follow each other: its row is put with the last of them in mind. */
-static bool put_segments(const struct store *store, struct error *err)
+static bool put_segments(const struct commit *commit, struct error *err)
 {
-    const struct pending *pending = &store->pending;
-    for (size_t i = 0; i < pending->count; i++) {
-        const struct store_row *row = &pending->batches[i]->row;
-        bool is_last = i + 1 == pending->count ||
-                       pending->batches[i + 1]->row.segment != row->segment;
-        bool is_first = i == 0 || pending->batches[i - 1]->row.segment != row->segment;
+    size_t count = pending_count(commit->pending);
+    for (size_t i = 0; i < count; i++) {
+        const struct store_row *row = pending_row(commit->pending, i);
+        bool is_first = i == 0 || pending_row(commit->pending, i - 1)->segment != row->segment;
+        bool is_last = i + 1 == count ||
+                       pending_row(commit->pending, i + 1)->segment != row->segment;
         const struct catalogue_segment segment = {
             .id = row->segment, .bytes = row->offset + row->disk_bytes};
-        if ((is_first || is_last) && !catalogue_put_segment(store->catalogue, &segment, err)) {
+        if ((is_first || is_last) && !catalogue_put_segment(commit->catalogue, &segment, err)) {
             return false;
         }
     }
     return true;
 }
 
-static bool put_batch(
-    struct catalogue *catalogue, const struct pending_batch *batch, struct error *err)
+static bool put_batch(struct commit *commit, size_t index, struct error *err)
 {
-    const struct store_row *from = &batch->row;
+    const struct store_row *from = pending_row(commit->pending, index);
     const struct catalogue_batch row = {.id = from->id,
         .stream = from->stream,
         .segment = from->segment,
@@ -50,21 +50,22 @@ static bool put_batch(
         .first_time = from->first_time,
         .last_time = from->last_time,
         .entered = from->entered};
-    bool ok = catalogue_put_batch(catalogue, &row, err);
-    for (size_t i = 0; ok && i < batch->source_count; i++) {
-        const struct frame_source *source = &batch->sources[i];
-        ok = put_source(catalogue, source->session, from->stream, source->sequence, false, err);
+    size_t count;
+    const struct frame_source *sources = pending_sources(commit->pending, index, &count);
+    bool ok = catalogue_put_batch(commit->catalogue, &row, err);
+    for (size_t i = 0; ok && i < count; i++) {
+        ok = put_source(
+            commit->catalogue, sources[i].session, from->stream, sources[i].sequence, false, err);
     }
+    commit->bytes += from->disk_bytes;
     return ok;
 }
 
 bool commit_put_batches(struct commit *commit, struct error *err)
 {
-    const struct store *store = commit->store;
-    bool ok = put_segments(store, err);
-    for (size_t i = 0; ok && i < store->pending.count; i++) {
-        ok = put_batch(store->catalogue, store->pending.batches[i], err);
-        commit->bytes += store->pending.batches[i]->row.disk_bytes;
+    bool ok = put_segments(commit, err);
+    for (size_t i = 0; ok && i < pending_count(commit->pending); i++) {
+        ok = put_batch(commit, i, err);
     }
     return ok;
 }
@@ -94,18 +95,17 @@ static bool put_done(
 
 /* Not of what is settled, or of an output that was removed meanwhile. */
 static bool put_leftover(
-    const struct store *store, const struct stage_entry *entry, struct error *err)
+    const struct commit *commit, const struct stage_entry *entry, struct error *err)
 {
-    const struct chain *chain = chains_by_id(&store->chains, entry->numbers[0]);
     const struct catalogue_leftover leftover = {
         .output = entry->numbers[0], .batch = entry->numbers[1], .left = entry->texts[0]};
-    return !chain || leftover.batch <= chain->position ||
-           catalogue_put_leftover(store->catalogue, &leftover, err);
+    return leftover.batch <= chains_position(commit->chains, leftover.output) ||
+           catalogue_put_leftover(commit->catalogue, &leftover, err);
 }
 
 static bool put_entry(struct commit *commit, const struct stage_entry *entry, struct error *err)
 {
-    struct catalogue *catalogue = commit->store->catalogue;
+    struct catalogue *catalogue = commit->catalogue;
     switch (entry->kind) {
     case STAGE_SOURCE:
         return put_source(catalogue, entry->texts[0], entry->numbers[0], entry->numbers[1],
@@ -119,7 +119,7 @@ static bool put_entry(struct commit *commit, const struct stage_entry *entry, st
     case STAGE_GAP:
         return put_gap(catalogue, entry, err);
     case STAGE_LEFTOVER:
-        return put_leftover(commit->store, entry, err);
+        return put_leftover(commit, entry, err);
     case STAGE_REMOVED:
         return catalogue_remove_batch(catalogue, entry->numbers[0], err);
     case STAGE_PROGRESS: {
@@ -141,10 +141,9 @@ bool commit_put_is_bound(const struct stage_entry *entry)
 
 bool commit_put_stage(struct commit *commit, struct error *err)
 {
-    const struct stage *stage = &commit->store->stage;
+    const struct stage_entry *entry;
     bool ok = true;
-    for (size_t i = 0; ok && i < stage->count; i++) {
-        const struct stage_entry *entry = stage_at(stage, i);
+    for (size_t i = 0; ok && (entry = stage_at(commit->stage, i)); i++) {
         ok = (!commit->has_batches && commit_put_is_bound(entry)) || put_entry(commit, entry, err);
     }
     return ok;

@@ -1,6 +1,7 @@
 #include "store/catalogue/catalogue_batches.h"
 #include "store/commit.h"
-#include "store/store_own.h"
+#include "store/state/stream_entry.h"
+#include "store/state/streams.h"
 
 enum {
     MAX_REMOVED = 5000, /* batches in a transaction; the next one continues */
@@ -9,18 +10,18 @@ enum {
 
 bool commit_remove_settled(struct commit *commit, struct error *err)
 {
-    struct store *store = commit->store;
     size_t left = MAX_REMOVED;
-    for (size_t i = 0; i < store->streams.count; i++) {
-        struct stream_entry *stream = &store->streams.entries[i];
-        uint64_t floor = chains_floor(&store->chains, stream->id, numbers_last_id(store->numbers));
+    struct stream_entry *stream;
+    for (size_t i = 0; (stream = streams_at(commit->streams, i)); i++) {
+        uint64_t floor = chains_floor(commit->chains, stream->id, commit->last_id);
         size_t removed = 0;
         stream->settling = stream->settled;
+        stream->is_going = false;
         if (floor <= stream->settled || left == 0) {
             commit->is_more = commit->is_more || floor > stream->settled;
             continue;
         }
-        if (!catalogue_remove_batches(store->catalogue, stream->id, floor, left, &removed, err)) {
+        if (!catalogue_remove_batches(commit->catalogue, stream->id, floor, left, &removed, err)) {
             return false;
         }
         left -= removed;
@@ -35,19 +36,17 @@ bool commit_remove_settled(struct commit *commit, struct error *err)
 
 bool commit_remove_streams(struct commit *commit, struct error *err)
 {
-    struct store *store = commit->store;
-    for (size_t i = 0; i < MAX_STREAMS && i < store->streams.count; i++) {
-        store->stream_looked_at = (store->stream_looked_at + 1) % store->streams.count;
-        const struct stream_entry *stream = &store->streams.entries[store->stream_looked_at];
-        bool is_needed = stream->is_described || !stream->is_written;
+    for (size_t i = 0; i < MAX_STREAMS && streams_at(commit->streams, i); i++) {
+        struct stream_entry *stream = streams_take_turn(commit->streams);
+        bool is_needed = stream->is_described || !stream->is_written || stream->is_going;
         if (!is_needed &&
-            !catalogue_stream_is_needed(store->catalogue, stream->id, &is_needed, err)) {
+            !catalogue_stream_is_needed(commit->catalogue, stream->id, &is_needed, err)) {
             return false;
         }
-        if (!is_needed && (!catalogue_remove_stream(store->catalogue, stream->id, err) ||
-                              !ids_add(&commit->streams, stream->id, err))) {
+        if (!is_needed && !catalogue_remove_stream(commit->catalogue, stream->id, err)) {
             return false;
         }
+        stream->is_going = stream->is_going || !is_needed;
     }
     return true;
 }

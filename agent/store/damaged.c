@@ -44,7 +44,7 @@ void damaged_add(struct damaged *damaged)
     damaged->count++;
 }
 
-/* ---- pieces of segments --------------------------------------------------------------------------------- */
+/* ---- pieces of segments ---------------------------------------------------------------------- */
 
 struct counting {
     const struct damaged *damaged;
@@ -137,7 +137,7 @@ bool damaged_move(struct damaged *damaged, uint64_t id)
     return segments_set_aside(damaged->segments, id, folder_damaged(damaged->folder), name, &why);
 }
 
-/* ---- the catalogue ----------------------------------------------------------------------------------------- */
+/* ---- the catalogue --------------------------------------------------------------------------- */
 
 static const char catalogue_prefix[] = "catalogue.db.damaged-";
 
@@ -193,7 +193,8 @@ bool damaged_catalogue(struct damaged *damaged, char *ret_name, size_t size, str
         snprintf(to, sizeof(to), "%s/%s", folder_path(damaged->folder), name);
     } while (plat_path_kind(to) != PLAT_PATH_NONE && ++tries < MAX_FILES);
     report_step(damaged->report, "catalogue aside");
-    /* The log first: a database without its log is found damaged, or old, and not taken for whole. */
+    /* The log first: a database without its log is found damaged, or old, and not taken for
+     * whole. */
     snprintf(shared, sizeof(shared), "%s-shm", folder_catalogue(damaged->folder));
     if (!rename_with(folder_catalogue(damaged->folder), to, "-wal", err) ||
         !rename_with(folder_catalogue(damaged->folder), to, "", err) ||

@@ -15,7 +15,8 @@ struct disk_room *disk_room_create(const struct store_settings *settings,
     const struct folder *folder, struct segments *segments, const struct ages *ages);
 void disk_room_destroy(struct disk_room *room);
 
-/* Look after the disk: how much is free, and the ballast. ${catalogue} may be NULL, here and below. */
+/* Look after the disk: how much is free, and the ballast. ${catalogue} may be NULL, here and
+ * below. */
 void disk_room_look(struct disk_room *room, struct catalogue *catalogue);
 
 /* As of the last look; UINT64_MAX: unknown. */

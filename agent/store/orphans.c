@@ -1,5 +1,6 @@
 #include "store/orphans.h"
 
+#include "store/chain_own.h"
 #include "store/state/ids.h"
 
 #define NAME "(rebuilt)"
@@ -7,8 +8,9 @@
 /* Does a known output read the stream without end? Then it comes to what was found by itself. */
 static bool is_read(const struct chains *chains, uint64_t stream)
 {
-    for (size_t i = 0; i < chains->count; i++) {
-        const struct chain_range *last = chain_last_range(chains->all[i]);
+    const struct chain *chain;
+    for (size_t i = 0; (chain = chains_at(chains, i)); i++) {
+        const struct chain_range *last = chain_last_range(chain);
         if (last && last->stream == stream) {
             return true;
         }
@@ -59,8 +61,8 @@ bool orphans_find(const struct chains *chains, uint64_t stream, uint64_t *ret_af
 
 static bool is_claimed(const struct chains *chains, uint64_t stream, uint64_t after)
 {
-    for (size_t i = 0; i < chains->open_count; i++) {
-        const struct chain *chain = chains->open[i];
+    const struct chain *chain;
+    for (size_t i = 0; (chain = chains_open_at(chains, i)); i++) {
         for (size_t j = chain->first_range; j < chain->range_count; j++) {
             if (chain->ranges[j].stream == stream && chain->ranges[j].after <= after) {
                 return true;

@@ -2,6 +2,28 @@
 
 #include <stdlib.h>
 
+struct pending_batch {
+    struct store_row row;
+    struct frame_source *sources;
+    size_t source_count;
+    struct span body;
+    size_t bytes;    /* of memory, the body's too where that is lent */
+    bool is_placed;  /* written */
+    bool is_durable; /* and synced */
+};
+
+struct pending {
+    struct pending_batch **batches; /* by id */
+    size_t count;
+    size_t capacity;
+    uint64_t bytes; /* of all */
+};
+
+struct pending *pending_create(void)
+{
+    return calloc(1, sizeof(struct pending));
+}
+
 void pending_clear(struct pending *pending)
 {
     for (size_t i = 0; i < pending->count; i++) {
@@ -11,11 +33,35 @@ void pending_clear(struct pending *pending)
     pending->bytes = 0;
 }
 
-void pending_fini(struct pending *pending)
+void pending_destroy(struct pending *pending)
 {
-    pending_clear(pending);
-    free((void *)pending->batches);
-    *pending = (struct pending){.batches = NULL};
+    if (pending) {
+        pending_clear(pending);
+        free((void *)pending->batches);
+        free(pending);
+    }
+}
+
+size_t pending_count(const struct pending *pending)
+{
+    return pending->count;
+}
+
+uint64_t pending_bytes(const struct pending *pending)
+{
+    return pending->bytes;
+}
+
+const struct store_row *pending_row(const struct pending *pending, size_t index)
+{
+    return &pending->batches[index]->row;
+}
+
+const struct frame_source *pending_sources(
+    const struct pending *pending, size_t index, size_t *ret_count)
+{
+    *ret_count = pending->batches[index]->source_count;
+    return pending->batches[index]->sources;
 }
 
 static bool make_place(struct pending *pending)
@@ -65,29 +111,8 @@ static struct pending_batch *copy(const struct store_batch *from, size_t *ret_by
     return batch;
 }
 
-bool pending_add(struct pending *pending, const struct store_batch *batch,
-    const struct store_row *row, struct error *err)
-{
-    size_t bytes;
-    struct pending_batch *added = make_place(pending) ? copy(batch, &bytes) : NULL;
-    if (!added) {
-        return error_set(err, ERR_MEMORY, "out of memory");
-    }
-    added->row = *row;
-    added->bytes = bytes;
-    pending->batches[pending->count++] = added;
-    pending->bytes += bytes;
-    return true;
-}
-
-void pending_drop_last(struct pending *pending)
-{
-    struct pending_batch *batch = pending->batches[--pending->count];
-    pending->bytes -= batch->bytes;
-    free(batch);
-}
-
-struct segments_batch pending_frame(const struct pending_batch *batch)
+/* The arguments of segments_append. Views of ${batch}. */
+static struct segments_batch frame_of(const struct pending_batch *batch)
 {
     return (struct segments_batch){
         .id = batch->row.id,
@@ -103,6 +128,26 @@ struct segments_batch pending_frame(const struct pending_batch *batch)
     };
 }
 
+bool pending_add(struct pending *pending, const struct store_batch *batch,
+    const struct store_row *row, struct error *err)
+{
+    size_t bytes;
+    struct pending_batch *added = make_place(pending) ? copy(batch, &bytes) : NULL;
+    if (!added) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    added->row = *row;
+    added->bytes = bytes;
+    struct segments_batch frame = frame_of(added);
+    if (!segments_fits(&frame, err)) {
+        free(added);
+        return false;
+    }
+    pending->batches[pending->count++] = added;
+    pending->bytes += bytes;
+    return true;
+}
+
 bool pending_place(struct pending *pending, struct segments *segments, struct error *err)
 {
     for (size_t i = 0; i < pending->count; i++) {
@@ -110,7 +155,7 @@ bool pending_place(struct pending *pending, struct segments *segments, struct er
         if (batch->is_placed) {
             continue;
         }
-        struct segments_batch frame = pending_frame(batch);
+        struct segments_batch frame = frame_of(batch);
         struct segment_place place;
         if (!segments_append(segments, &frame, &place, err)) {
             return false;
@@ -157,4 +202,22 @@ bool pending_uses(const struct pending *pending, uint64_t segment)
         }
     }
     return false;
+}
+
+uint64_t pending_segment(const struct pending *pending)
+{
+    uint64_t segment = 0;
+    for (size_t i = 0; i < pending->count; i++) {
+        const struct pending_batch *batch = pending->batches[i];
+        segment = batch->is_placed ? batch->row.segment : segment;
+    }
+    return segment;
+}
+
+void pending_shift_entered(struct pending *pending, uint64_t by, uint64_t now)
+{
+    for (size_t i = 0; i < pending->count; i++) {
+        uint64_t *entered = &pending->batches[i]->row.entered;
+        *entered = *entered <= now - by ? *entered + by : now;
+    }
 }

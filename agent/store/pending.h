@@ -5,38 +5,26 @@
 #include "store/store.h"
 
 /*
- * Batches that were appended and are not committed: they stay in memory, as what was written but not
- * synced must be written again when the sync fails. One thread at a time.
+ * Batches that were appended and are not committed: they stay in memory, as what was written but
+ * not synced must be written again when the sync fails. One thread at a time.
  */
-struct pending_batch {
-    struct store_row row; /* segment, offset and disk_bytes once it is placed */
-    struct frame_source *sources;
-    size_t source_count;
-    struct span body;
-    size_t bytes;    /* of memory, the body's too where that is lent */
-    bool is_placed;  /* written */
-    bool is_durable; /* and synced */
-};
+struct pending;
 
-struct pending {
-    struct pending_batch **batches; /* by id */
-    size_t count;
-    size_t capacity;
-    uint64_t bytes; /* of all */
-};
+struct pending *pending_create(void); /* NULL: out of memory */
+void pending_destroy(struct pending *pending);
 
-void pending_fini(struct pending *pending); /* a zeroed one is a fresh one */
+size_t pending_count(const struct pending *pending);
+uint64_t pending_bytes(const struct pending *pending); /* of memory */
 
-/* Add a copy of ${batch}, except a borrowed body, with the numbers of ${row}. False: out of memory,
- * nothing changed. */
+/* Batch ${index}, by id. Its segment, offset and disk_bytes once it is placed. */
+const struct store_row *pending_row(const struct pending *pending, size_t index);
+const struct frame_source *pending_sources(
+    const struct pending *pending, size_t index, size_t *ret_count);
+
+/* Add a copy of ${batch}, except a borrowed body, with the numbers of ${row}. False: out of
+ * memory, or beyond the limits of segments (segments_fits); nothing changed. */
 bool pending_add(struct pending *pending, const struct store_batch *batch,
     const struct store_row *row, struct error *err);
-
-/* Take back what was added last. */
-void pending_drop_last(struct pending *pending);
-
-/* The arguments of segments_append. Views of ${batch}. */
-struct segments_batch pending_frame(const struct pending_batch *batch);
 
 /* Write those that are not written. False: some may be. */
 bool pending_place(struct pending *pending, struct segments *segments, struct error *err);
@@ -46,6 +34,12 @@ bool pending_sync(struct pending *pending, struct segments *segments, struct err
 
 /* The unsynced frames are removed from the files, which may be given up. */
 void pending_undo(struct pending *pending, struct segments *segments);
+
+/* The segment that was written to last; 0: none of them is placed. */
+uint64_t pending_segment(const struct pending *pending);
+
+/* The clock was set: when they entered is moved by ${by}, and is not after ${now}. */
+void pending_shift_entered(struct pending *pending, uint64_t by, uint64_t now);
 
 /* Has one of them a place in ${segment}? */
 bool pending_uses(const struct pending *pending, uint64_t segment);

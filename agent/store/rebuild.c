@@ -8,6 +8,7 @@
 #include "store/catalogue/catalogue_sources.h"
 #include "store/orphans.h"
 #include "store/rebuild_own.h"
+#include "store/state/stream_entry.h"
 
 struct rebuild *rebuild_create(const struct folder *folder, struct segments *segments,
     struct streams *streams, struct chains *chains, struct ages *ages, struct damaged *damaged,
@@ -46,29 +47,30 @@ static void begin(struct rebuild *rebuild, struct catalogue *catalogue, uint64_t
     rebuild->skipped_bytes = 0;
     rebuild->next = (struct catalogue_counters){.batch = 0};
     buf_init(&rebuild->room, STORE_READ_ROOM_BYTES);
-    for (size_t i = 0; i < rebuild->streams->count; i++) {
-        rebuild->streams->entries[i].found = 0;
+    struct stream_entry *stream;
+    for (size_t i = 0; (stream = streams_at(rebuild->streams, i)); i++) {
+        stream->found = 0;
     }
 }
 
 /* What was found waits for its outputs; numbers continue after all that were seen. */
 static bool finish(struct rebuild *rebuild, struct error *err)
 {
-    for (size_t i = 0; i < rebuild->streams->count; i++) {
-        const struct stream_entry *stream = &rebuild->streams->entries[i];
+    const struct stream_entry *stream;
+    for (size_t i = 0; (stream = streams_at(rebuild->streams, i)); i++) {
         if (stream->found &&
             (!catalogue_sum_again(rebuild->catalogue, stream->id, err) ||
                 !orphans_add(rebuild->chains, rebuild->ages, stream->id, stream->found, err))) {
             return false;
         }
     }
-    rebuild->next.stream = rebuild->streams->next_id;
-    rebuild->next.output = rebuild->chains->next_id;
+    rebuild->next.stream = streams_next_id(rebuild->streams);
+    rebuild->next.output = chains_next_id(rebuild->chains);
     return catalogue_raise(rebuild->catalogue, &rebuild->next, err) &&
            chains_write(rebuild->chains, rebuild->catalogue, err);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* In a running store another program may have removed it. */
 static bool is_missing(const struct rebuild *rebuild, uint64_t id)
@@ -144,8 +146,8 @@ static void tell(const struct rebuild *rebuild, const char *aside, const char *w
         aside[0] ? "; the old catalogue is now called " : "", aside);
 }
 
-/* Out of the way: a catalogue that cannot be read, another one in its place, or a log without one. An
- * empty one was about to be made, and can be. */
+/* Out of the way: a catalogue that cannot be read, another one in its place, or a log without one.
+ * An empty one was about to be made, and can be. */
 static bool set_aside(
     struct rebuild *rebuild, bool is_missing, char *ret_name, size_t size, struct error *err)
 {
@@ -166,10 +168,7 @@ static struct catalogue *remake(struct rebuild *rebuild, uint64_t last_id, bool 
     if (!set_aside(rebuild, is_missing, aside, sizeof(aside), err)) {
         return NULL;
     }
-    for (size_t i = 0; i < rebuild->streams->count; i++) {
-        rebuild->streams->entries[i].is_written = false;
-        rebuild->streams->entries[i].settled = 0;
-    }
+    streams_unwritten(rebuild->streams);
     chains_unwritten(rebuild->chains);
     struct catalogue *catalogue = create(rebuild, last_id, err);
     if (catalogue) {

@@ -132,7 +132,7 @@ bool rebuild_letters(struct rebuild *rebuild, struct error *err)
     return ok;
 }
 
-/* ---- a catalogue that is older than the files ------------------------------------------------------- */
+/* ---- a catalogue that is older than the files ------------------------------------------------ */
 
 struct look {
     struct catalogue *catalogue;

@@ -2,6 +2,7 @@
 #define ETWSHIP_STORE_REBUILD_OWN_H
 
 #include "store/rebuild.h"
+#include "store/state/streams.h"
 
 /* Within rebuild*.c. */
 struct rebuild {
@@ -28,8 +29,8 @@ struct rebuild {
 /* Inside a transaction: streams that the catalogue has not. */
 bool rebuild_put_streams(struct rebuild *rebuild, struct error *err);
 
-/* Inside a transaction: put all good frames of segment ${id} from ${from} on into the catalogue, and
- * what is damaged aside. False: the disk, memory, or the catalogue failed. */
+/* Inside a transaction: put all good frames of segment ${id} from ${from} on into the catalogue,
+ * and what is damaged aside. False: the disk, memory, or the catalogue failed. */
 bool rebuild_segment(struct rebuild *rebuild, uint64_t id, uint64_t from, struct error *err);
 
 /* Inside a transaction: the dead letters. */

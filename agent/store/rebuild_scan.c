@@ -4,6 +4,7 @@
 #include "store/catalogue/catalogue_batches.h"
 #include "store/catalogue/catalogue_sources.h"
 #include "store/rebuild_own.h"
+#include "store/state/stream_entry.h"
 
 enum { UNREADABLE_BYTES = 1 << 20 };
 
@@ -16,10 +17,10 @@ bool rebuild_put_streams(struct rebuild *rebuild, struct error *err)
     return true;
 }
 
-/* ---- streams -------------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
-/* The stream that a frame describes. One whose number, or key, is known stays as it is, unless it was not
- * described yet. */
+/* The stream that a frame describes. One whose number, or key, is known stays as it is, unless it
+ * was not described yet. */
 static bool adopt_stream(struct rebuild *rebuild, const struct frame *frame, struct error *err)
 {
     struct frame_stream stream;
@@ -54,7 +55,7 @@ static struct stream_entry *stream_of(struct rebuild *rebuild, uint64_t id, stru
     return entry;
 }
 
-/* ---- batches -------------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static bool has_good_numbers(const struct frame *frame)
 {
@@ -97,8 +98,8 @@ static void count(struct rebuild *rebuild, const struct frame *frame)
 
 enum adopted { ADOPTED, KNOWN, REFUSED, ADOPT_FAILED };
 
-/* Put a good frame into the catalogue. As a rule ids ascend; but what was written again, because its sync
- * had failed, lies after what was not. */
+/* Put a good frame into the catalogue. As a rule ids ascend; but what was written again, because
+ * its sync had failed, lies after what was not. */
 static enum adopted adopt_batch(struct rebuild *rebuild, const struct frame *frame,
     const struct frame_extent *extent, struct error *err)
 {
@@ -170,7 +171,7 @@ static bool take_frame(struct rebuild *rebuild, const struct frame *frame,
     return adopted != ADOPT_FAILED;
 }
 
-/* ---- one segment ------------------------------------------------------------------------------------------ */
+/* ---- one segment ----------------------------------------------------------------------------- */
 
 /* Unreadable bytes are left out, too. */
 static bool pass_unreadable(

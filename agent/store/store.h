@@ -22,7 +22,7 @@ struct catalogue_progress; /* catalogue_progress.h */
 struct disk;
 struct store;
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* The clock. */
 struct store_clock {
@@ -59,9 +59,9 @@ struct store_settings {
     /* ${text} is one line for the log. In store_open, store_commit and store_drop. May be NULL. */
     void (*report)(void *self, enum store_news news, const char *text);
 
-    /* Close what else this process has open of the catalogue: the file is about to be moved away, which Windows
-     * refuses while it is open, or was replaced. In store_open and store_commit. May be
-     * NULL. */
+    /* Close what else this process has open of the catalogue: the file is about to be moved away,
+     * which Windows refuses while it is open, or was replaced. In store_open and store_commit. May
+     * be NULL. */
     void (*close_readers)(void *self);
 
     /* Around each durable step, with a name from store_steps.def; for tests, which end the process
@@ -71,11 +71,12 @@ struct store_settings {
 };
 
 /*
- * Open what stands in the folder, or begin. The time it takes does not depend on how much waits there,
- * unless the catalogue has to be rebuilt. One store at a time has a folder: the caller locks it.
+ * Open what stands in the folder, or begin. The time it takes does not depend on how much waits
+ * there, unless the catalogue has to be rebuilt. One store at a time has a folder: the caller locks
+ * it.
  *
- * NULL with ${err}: the folder cannot be used, it is of a newer version (ERR_UNSUPPORTED, and nothing
- * was touched), out of memory. Damage is no failure.
+ * NULL with ${err}: the folder cannot be used, it is of a newer version (ERR_UNSUPPORTED, and
+ * nothing was touched), out of memory. Damage is no failure.
  */
 struct store *store_open(const struct store_settings *settings, struct error *err);
 
@@ -101,7 +102,7 @@ uint64_t store_epoch(const struct store *store);
 /* Batches that were committed so far have no higher ids, all later ones do. */
 uint64_t store_last_id(const struct store *store);
 
-/* ---- streams and outputs ------------------------------------------------------------------------ */
+/* ---- streams and outputs --------------------------------------------------------------------- */
 
 enum {
     STORE_NAME_MAX = 512,        /* bytes of a session's or output's name, and of a stream's key */
@@ -125,14 +126,14 @@ struct store_output_state {
 };
 
 /*
- * Open output ${name}, which reads ${stream} from now on. An output has a chain of ranges of ids, each
- * of one stream, with the words ${about} that the caller needs to read it (such as its routes). If
- * stream and words equal those of the last range, that range continues. Else it ends at the last
- * committed batch, the output reads what is left in it first, and a new range begins.
+ * Open output ${name}, which reads ${stream} from now on. An output has a chain of ranges of ids,
+ * each of one stream, with the words ${about} that the caller needs to read it (such as its
+ * routes). If stream and words equal those of the last range, that range continues. Else it ends at
+ * the last committed batch, the output reads what is left in it first, and a new range begins.
  *
  * A new output begins after the last batch, or with ${from_head} at the oldest batch of the stream.
- * From then on it pins what it has not settled. ${ret_output} is its number in this run, from 0 in the
- * order of calls. Takes effect with the next commit. Call it before anything is appended.
+ * From then on it pins what it has not settled. ${ret_output} is its number in this run, from 0 in
+ * the order of calls. Takes effect with the next commit. Call it before anything is appended.
  */
 bool store_output(struct store *store, struct span name, uint64_t stream, struct span about,
     bool from_head, size_t *ret_output, struct store_output_state *ret_state, struct error *err);
@@ -148,7 +149,7 @@ const uint64_t *store_early(const struct store *store, size_t output, size_t *re
  * open for max_age. */
 bool store_remove_output(struct store *store, struct span name, bool *ret_known, struct error *err);
 
-/* ---- batches ------------------------------------------------------------------------------------ */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 /* The batch takes session ${session} in its stream up to ${sequence}. */
 struct store_source {
@@ -187,11 +188,11 @@ struct store_row {
 };
 
 /*
- * Stage a batch after all others. Everything is copied, but a body that is lent: a caller that takes that back
- * before a commit has succeeded may only close the store. ${ret_row} is final: a commit that fails
- * changes nothing of it, and no other batch that is ever committed has its numbers; but where the batch
- * lies is known only to store_next, after the commit. Without room for it in memory, or
- * beyond the limits above: false, and nothing was staged.
+ * Stage a batch after all others. Everything is copied, but a body that is lent: a caller that
+ * takes that back before a commit has succeeded may only close the store. ${ret_row} is final: a
+ * commit that fails changes nothing of it, and no other batch that is ever committed has its
+ * numbers; but where the batch lies is known only to store_next, after the commit. Without room for
+ * it in memory, or beyond the limits above: false, and nothing was staged.
  */
 bool store_append(struct store *store, const struct store_batch *batch, struct store_row *ret_row,
     struct error *err);
@@ -224,12 +225,12 @@ enum store_read {
 /* Upper limit of ${room} of store_read: the frame and the unpacked body. */
 enum { STORE_READ_ROOM_BYTES = 2 * STORE_BODY_MAX + (4 << 20) };
 
-/* Read a committed batch: ${ret_body} points into ${room}, emptied before. Its checksum, id, epoch and
- * stream are proved. ${err} is set for all but OK. Any thread. */
+/* Read a committed batch: ${ret_body} points into ${room}, emptied before. Its checksum, id, epoch
+ * and stream are proved. ${err} is set for all but OK. Any thread. */
 enum store_read store_read(struct store *store, const struct store_row *row, struct buf *room,
     struct span *ret_body, struct error *err);
 
-/* ---- what else becomes true with a commit -------------------------------------------------------- */
+/* ---- what else becomes true with a commit ---------------------------------------------------- */
 /* All are staged; a later one for the same key takes the earlier one's place. False: out of memory,
  * or beyond the limits; nothing was staged then. Values are copied. */
 
@@ -254,8 +255,8 @@ struct store_progress {
         checkpoint; /* of the same moment; NULL: of a chain the last one stands, else there is none */
 };
 
-/* The only way in which what an output has acked becomes durable: with the next store_commit, and together with the
- * checkpoint. */
+/* The only way in which what an output has acked becomes durable: with the next store_commit, and
+ * together with the checkpoint. */
 bool store_progress(struct store *store, const struct store_progress *progress, struct error *err);
 
 /* Of batch ${id} only what ${left} says (opaque; empty: nothing) is still to be delivered. */
@@ -267,8 +268,8 @@ bool store_leftover(
 bool store_source(struct store *store, struct span session, uint64_t stream, uint64_t sequence,
     struct error *err);
 
-/* As store_source, but it may go back: outputs then get the events that they lack. Before anything is
- * appended. */
+/* As store_source, but it may go back: outputs then get the events that they lack. Before anything
+ * is appended. */
 bool store_source_from(struct store *store, struct span session, uint64_t stream, uint64_t sequence,
     struct error *err);
 
@@ -283,15 +284,15 @@ bool store_done(struct store *store, struct span session, const uint8_t file_id[
 /* A live session is in the store up to ${time} (FILETIME). */
 bool store_live(struct store *store, struct span session, uint64_t time, struct error *err);
 
-/* From now on a row of sessions says how far the output is: remove the checkpoint of its chain. An unknown output is
- * fine. */
+/* From now on a row of sessions says how far the output is: remove the checkpoint of its chain. An
+ * unknown output is fine. */
 bool store_drop_checkpoint(struct store *store, struct span output, struct error *err);
 
 /* Stage an open gap: a counted loss that no batch reports yet. `count` 0 closes it together with
  * the batches appended so far. Its key: session, output, stage, reason, unit. */
 bool store_gap(struct store *store, const struct catalogue_gap *gap, struct error *err);
 
-/* ---- reading it back ------------------------------------------------------------------------------ */
+/* ---- reading it back ------------------------------------------------------------------------- */
 /* Committed state, without what is staged. Spans are valid during the call. */
 
 /* 0: the store knows nothing of it. */
@@ -315,7 +316,7 @@ struct catalogue *store_catalogue(struct store *store);
 bool store_each_gap(struct store *store, bool (*each)(void *self, const struct catalogue_gap *gap),
     void *self, struct error *err);
 
-/* ---- commit ----------------------------------------------------------------------------------- */
+/* ---- commit ---------------------------------------------------------------------------------- */
 
 struct store_committed {
     uint64_t last_id; /* batches up to this id may be handed out */
@@ -324,15 +325,15 @@ struct store_committed {
 };
 
 /*
- * Write what is staged, sync, and make it true in one transaction. Batches that all outputs have settled
- * go with it. With nothing staged: only that.
+ * Write what is staged, sync, and make it true in one transaction. Batches that all outputs have
+ * settled go with it. With nothing staged: only that.
  *
- * False with ${err}: nothing of it is true, all is staged as before, to be committed again (ERR_FULL,
- * ERR_READ_ONLY, ERR_IO, ERR_BUSY, ERR_MEMORY). A batch whose sync failed is written again, into
- * another file. With ERR_FULL, where the disk has no room for batches, and there are some, what needs
- * none becomes true nevertheless if it can, out of the ballast where need be (store_committed_rest):
- * cursors, leftovers, what was dropped, and gaps that are not closed. Batches, and how
- * far sources are, wait for one another.
+ * False with ${err}: nothing of it is true, all is staged as before, to be committed again
+ * (ERR_FULL, ERR_READ_ONLY, ERR_IO, ERR_BUSY, ERR_MEMORY). A batch whose sync failed is written
+ * again, into another file. With ERR_FULL, where the disk has no room for batches, and there are
+ * some, what needs none becomes true nevertheless if it can, out of the ballast where need be
+ * (store_committed_rest): cursors, leftovers, what was dropped, and gaps that are not closed.
+ * Batches, and how far sources are, wait for one another.
  */
 bool store_commit(struct store *store, struct store_committed *ret_committed, struct error *err);
 
@@ -348,7 +349,7 @@ void store_expect_reads(struct store *store, bool expected);
  * tried again next time. True if there is more room now. */
 bool store_tidy(struct store *store);
 
-/* ---- limits ----------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 struct store_usage {
     uint64_t bytes; /* on disk: segments, those to be deleted among them, and the catalogue */
@@ -380,15 +381,17 @@ enum store_room {
     STORE_ROOM_DISK, /* min_free_bytes, or the last commit found the disk full */
 };
 
-/* Is there room for ${bytes} more, with what is staged? The free space is asked for once a second at most. */
+/* Is there room for ${bytes} more, with what is staged? The free space is asked for once a second
+ * at most. */
 enum store_room store_room(struct store *store, uint64_t bytes);
 
-/* A caller waits for room, or does not any more. While it is needed commits give up the file that is
- * written to as well, when nothing is in it that an output wants; the next one looks for such files. */
+/* A caller waits for room, or does not any more. While it is needed commits give up the file that
+ * is written to as well, when nothing is in it that an output wants; the next one looks for such
+ * files. */
 void store_need_room(struct store *store, bool is_needed);
 
-/* Bytes that batches may take on the disk, those that are there included: what max_bytes allows, or what
- * the disk has beside min_free_bytes where that is less. UINT64_MAX: neither is known. */
+/* Bytes that batches may take on the disk, those that are there included: what max_bytes allows, or
+ * what the disk has beside min_free_bytes where that is less. UINT64_MAX: neither is known. */
 uint64_t store_capacity(const struct store *store);
 
 enum store_drop {
@@ -401,24 +404,24 @@ struct store_loss {
     /* Is batch ${id} in the hands of an output, so that it had better stay? May be NULL. */
     bool (*is_busy)(void *self, uint64_t id);
     /* Batch ${row} is lost for ${output}, which had not settled it (of outputs that are not open in
-     * this run: SIZE_MAX, with their name), and is never given to it again: its cursor may move over it.
-     * Once for each output; before anything is true. */
+     * this run: SIZE_MAX, with their name), and is never given to it again: its cursor may move
+     * over it. Once for each output; before anything is true. */
     void (*lost)(void *self, size_t output, struct span name, const struct store_row *row);
     void *self;
 };
 
 /*
  * Give up what waits: staged, so that the losses become true together with the gaps that the caller
- * stages for them. FULL takes the oldest segment that an output still needs, and of it the batches of
- * the slowest output's stream; again, if that made no room (files go with the commit). ${ret_count}:
- * batches dropped; 0: there is nothing to be dropped.
+ * stages for them. FULL takes the oldest segment that an output still needs, and of it the batches
+ * of the slowest output's stream; again, if that made no room (files go with the commit).
+ * ${ret_count}: batches dropped; 0: there is nothing to be dropped.
  */
 bool store_drop(struct store *store, enum store_drop why, const struct store_loss *loss,
     uint64_t *ret_count, struct error *err);
 
-/* Remove outputs that were not open for max_age, and tell ${loss} of each batch that waits for one, as
- * store_drop does: staged. To be called before each commit; where it never is, commits remove them by
- * themselves, and only `report` hears of it. */
+/* Remove outputs that were not open for max_age, and tell ${loss} of each batch that waits for one,
+ * as store_drop does: staged. To be called before each commit; where it never is, commits remove
+ * them by themselves, and only `report` hears of it. */
 void store_remove_old(struct store *store, const struct store_loss *loss);
 
 /* Give up a batch that store_read found damaged: its readable bytes are kept in `damaged/`, and it

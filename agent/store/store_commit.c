@@ -1,15 +1,19 @@
 /*
  * A commit, in this order: batches are written and synced; one transaction tells of them and of all
- * else; store_tidy deletes files that it has given up, and the next transaction removes their rows. So the
- * catalogue never tells of bytes that are not durable, and a file goes only when the catalogue has done
- * with it; one that was decided on stays in it as such until it has gone, over any number of runs.
+ * else; store_tidy deletes files that it has given up, and the next transaction removes their rows.
+ * So the catalogue never tells of bytes that are not durable, and a file goes only when the
+ * catalogue has done with it; one that was decided on stays in it as such until it has gone, over
+ * any number of runs.
  *
  * Whatever fails, memory is changed only by a transaction that was committed.
  */
+#include "store/store_own.h"
+
 #include "store/commit.h"
 #include "store/orphans.h"
 #include "store/restore.h"
-#include "store/store_own.h"
+#include "store/state/stage.h"
+#include "store/state/streams.h"
 
 static bool is_full(const struct error *err)
 {
@@ -61,91 +65,91 @@ static bool remake_catalogue(struct store *store, struct error *why)
     return true;
 }
 
-/* ---- the transaction ------------------------------------------------------------------------------------ */
+/* ---- the transaction ------------------------------------------------------------------------- */
 
-static bool put_all(struct commit *commit, struct error *err)
+static bool put_all(struct store *store, struct commit *commit, struct error *err)
 {
-    struct store *store = commit->store;
+    struct catalogue *catalogue = store->catalogue;
+    const struct report *report = store->report;
     const struct catalogue_counters next = {
-        .stream = store->streams.next_id, .output = store->chains.next_id};
-    report_step(store->report, "commit begin");
-    if (!catalogue_begin(store->catalogue, err)) {
+        .stream = streams_next_id(store->streams), .output = chains_next_id(store->chains)};
+    report_step(report, "commit begin");
+    if (!catalogue_begin(catalogue, err)) {
         return false;
     }
-    if (!ages_write(store->ages, store->catalogue, err) ||
-        !streams_write(&store->streams, store->catalogue, err) ||
+    if (!ages_write(store->ages, catalogue, err) ||
+        !streams_write(store->streams, catalogue, err) ||
         (commit->has_batches && !commit_put_batches(commit, err))) {
         return false;
     }
-    report_step(store->report, "commit cursors");
-    if ((unneeded_is_due(store->unneeded) &&
-            !chains_trim(&store->chains, store->catalogue, numbers_last_id(store->numbers), err)) ||
-        !chains_write(&store->chains, store->catalogue, err)) {
+    report_step(report, "commit cursors");
+    if ((commit->is_due && !chains_trim(store->chains, catalogue, commit->last_id, err)) ||
+        !chains_write(store->chains, catalogue, err)) {
         return false;
     }
-    report_step(store->report, "commit rest");
+    report_step(report, "commit rest");
     if (!commit_put_stage(commit, err)) {
         return false;
     }
-    report_step(store->report, "commit remove");
-    if (unneeded_is_due(store->unneeded) &&
-        (!commit_remove_settled(commit, err) || !unneeded_write(store->unneeded, store->catalogue,
-                                                    store->segments, &store->pending, err))) {
+    report_step(report, "commit remove");
+    if (commit->is_due &&
+        (!commit_remove_settled(commit, err) ||
+            !unneeded_write(store->unneeded, catalogue, store->segments, store->pending, err))) {
         return false;
     }
     /* Rows that may hold the position of a session are removed together with their replacement,
      * which may depend on batches. */
-    if (unneeded_is_due(store->unneeded) && commit->has_batches &&
-        !commit_remove_streams(commit, err)) {
+    if (commit->is_due && commit->has_batches && !commit_remove_streams(commit, err)) {
         return false;
     }
-    report_step(store->report, "commit");
-    return catalogue_raise(store->catalogue, &next, err) && catalogue_commit(store->catalogue, err);
+    report_step(report, "commit");
+    return catalogue_raise(catalogue, &next, err) && catalogue_commit(catalogue, err);
 }
 
 /* It is true: memory follows. */
-static void take_over(struct commit *commit, struct store_committed *committed)
+static void take_over(
+    struct store *store, const struct commit *commit, struct store_committed *committed)
 {
-    struct store *store = commit->store;
-    if (commit->has_batches && store->pending.count) {
-        const struct store_row *last = &store->pending.batches[store->pending.count - 1]->row;
-        committed->batches = store->pending.count;
+    size_t count = pending_count(store->pending);
+    if (commit->has_batches && count) {
+        committed->batches = count;
         committed->bytes = commit->bytes;
-        numbers_committed(store->numbers, last->id);
-        pending_clear(&store->pending);
+        numbers_committed(store->numbers, pending_row(store->pending, count - 1)->id);
+        pending_clear(store->pending);
         disk_room_set_full(store->room, false);
     }
-    stage_clear(&store->stage, commit->has_batches ? NULL : commit_put_is_bound);
-    streams_written(&store->streams);
-    chains_written(&store->chains);
+    stage_clear(store->stage, commit->has_batches ? NULL : commit_put_is_bound);
+    streams_written(store->streams);
+    chains_written(store->chains);
     ages_written(store->ages);
-    if (unneeded_is_due(store->unneeded)) {
-        for (size_t i = 0; i < store->streams.count; i++) {
-            store->streams.entries[i].settled = store->streams.entries[i].settling;
-        }
+    if (commit->is_due) {
+        streams_settled(store->streams);
         unneeded_written(store->unneeded, commit->is_more);
-        for (size_t i = 0; i < commit->streams.count; i++) {
-            streams_remove(&store->streams, commit->streams.at[i]);
-        }
     }
 }
 
 static bool run_transaction(
     struct store *store, bool has_batches, struct store_committed *committed, struct error *err)
 {
-    struct commit commit = {.store = store, .has_batches = has_batches};
-    bool ok = put_all(&commit, err);
-    if (!ok) {
+    struct commit commit = {.catalogue = store->catalogue,
+        .streams = store->streams,
+        .chains = store->chains,
+        .pending = store->pending,
+        .stage = store->stage,
+        .last_id = numbers_last_id(store->numbers),
+        .has_batches = has_batches,
+        .is_due = unneeded_is_due(store->unneeded)};
+    if (!put_all(store, &commit, err)) {
         catalogue_rollback(store->catalogue);
-    } else {
-        report_step(store->report, "committed");
-        take_over(&commit, committed);
+        return false;
     }
-    ids_fini(&commit.streams);
-    return ok;
+    report_step(store->report, "committed");
+    take_over(store, &commit, committed);
+    return true;
 }
 
-/* Run the transaction; give a full disk the ballast, and rebuild a catalogue that cannot be used any more. */
+/* Run the transaction; give a full disk the ballast, and rebuild a catalogue that cannot be used
+ * any more. */
 static bool transact(
     struct store *store, bool has_batches, struct store_committed *committed, struct error *err)
 {
@@ -166,7 +170,7 @@ static bool transact(
     return error_set(err, why.code, "%s", why.text);
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Numbers for what is pending, and the epoch, are the catalogue's before they stand in a file. */
 static bool reserve(struct store *store, struct error *err)
@@ -187,23 +191,21 @@ static bool reserve(struct store *store, struct error *err)
 
 static bool write_files(struct store *store, struct error *err)
 {
-    bool ok = pending_place(&store->pending, store->segments, err);
-    for (size_t i = 0; i < store->pending.count; i++) {
-        const struct pending_batch *batch = store->pending.batches[i];
-        if (batch->is_placed) {
-            unneeded_written_to(store->unneeded, batch->row.segment);
-        }
+    bool ok = pending_place(store->pending, store->segments, err);
+    uint64_t segment = pending_segment(store->pending);
+    if (segment) {
+        unneeded_written_to(store->unneeded, segment);
     }
     if (ok) {
         report_step(store->report, "appended");
-        ok = pending_sync(&store->pending, store->segments, err);
+        ok = pending_sync(store->pending, store->segments, err);
     }
     return ok;
 }
 
 static bool write_batches(struct store *store, struct error *err)
 {
-    if (store->pending.count == 0) {
+    if (pending_count(store->pending) == 0) {
         return true;
     }
     report_step(store->report, "append");
@@ -217,15 +219,17 @@ static bool write_batches(struct store *store, struct error *err)
     if (is_full(err)) {
         return false;
     }
-    /* Another program has removed the file, or the folder, or cut it: then it goes into another one. */
+    /* Another program has removed the file, or the folder, or cut it: then it goes into another
+     * one. */
     folder_make(store->folder);
     return is_lost(err) && write_files(store, err);
 }
 
 static bool has_work(const struct store *store)
 {
-    return store->pending.count || store->stage.count || unneeded_is_due(store->unneeded) ||
-           ages_are_changed(store->ages) || chains_are_changed(&store->chains);
+    return pending_count(store->pending) || stage_at(store->stage, 0) ||
+           unneeded_is_due(store->unneeded) || ages_are_changed(store->ages) ||
+           chains_are_changed(store->chains);
 }
 
 bool store_commit(struct store *store, struct store_committed *ret_committed, struct error *err)
@@ -234,7 +238,7 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     struct error why = {.code = ERR_NONE};
     ages_now(store->ages);
     store_remove_absent(store);
-    if (orphans_claim(&store->chains, store->ages)) {
+    if (orphans_claim(store->chains, store->ages)) {
         unneeded_look(store->unneeded);
     }
     bool written = write_batches(store, &why);
@@ -246,11 +250,12 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     if (!ok && is_full(&why)) {
         disk_room_set_full(store->room, true);
         unneeded_disk_is_full(store->unneeded);
-        pending_undo(&store->pending, store->segments);
+        pending_undo(store->pending, store->segments);
         segments_release_ballast(store->segments);
         /* Without batches nothing is bound to any. */
-        store->has_committed_rest = transact(store, store->pending.count == 0, &committed, NULL);
-        ok = store->has_committed_rest && store->pending.count == 0;
+        store->has_committed_rest = transact(
+            store, pending_count(store->pending) == 0, &committed, NULL);
+        ok = store->has_committed_rest && pending_count(store->pending) == 0;
     }
     if (!ok) {
         store->is_unclean = true;

@@ -1,11 +1,13 @@
 #include "store/store_own.h"
 
 #include "store/backlog.h"
-#include "store/catalogue/catalogue_batches.h"
+#include "store/chain_own.h"
+#include "store/state/stage.h"
+#include "store/state/stage_entry.h"
 
 enum { MAX_DROPPED = 1000, ROWS = 64, SEEN_PARTS = 16 };
 
-/* ---- what there is --------------------------------------------------------------------------------------- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 bool store_usage(struct store *store, struct store_usage *ret_usage, struct error *err)
 {
@@ -35,11 +37,9 @@ bool store_usage(struct store *store, struct store_usage *ret_usage, struct erro
 bool store_backlog(
     struct store *store, size_t output, struct store_backlog *ret_backlog, struct error *err)
 {
-    if (output >= store->chains.open_count) {
-        return error_set(err, ERR_MISSING, "there is no output %zu", output);
-    }
-    return store_is_whole(store, err) &&
-           backlog_measure(store->catalogue, store->chains.open[output], ret_backlog, err);
+    const struct chain *chain = store_chain(store, output, err);
+    return chain && store_is_whole(store, err) &&
+           backlog_measure(store->catalogue, chain, ret_backlog, err);
 }
 
 uint64_t store_capacity(const struct store *store)
@@ -49,7 +49,7 @@ uint64_t store_capacity(const struct store *store)
 
 enum store_room store_room(struct store *store, uint64_t bytes)
 {
-    return disk_room_for(store->room, store->catalogue, store->pending.bytes + bytes);
+    return disk_room_for(store->room, store->catalogue, pending_bytes(store->pending) + bytes);
 }
 
 void store_need_room(struct store *store, bool is_needed)
@@ -57,28 +57,21 @@ void store_need_room(struct store *store, bool is_needed)
     unneeded_need_room(store->unneeded, is_needed);
 }
 
-/* ---- what is lost ------------------------------------------------------------------------------------------ */
-
-/* Is it staged that the batch goes? */
-static bool is_removed(const struct store *store, uint64_t id)
-{
-    return stage_find(&store->stage, STAGE_REMOVED, id, 0) != NULL;
-}
+/* ---- what is lost ---------------------------------------------------------------------------- */
 
 /* Tell of each output that wants the batch. */
 static void tell_loss(
     const struct store *store, const struct store_row *row, const struct store_loss *loss)
 {
-    for (size_t i = 0; i < store->chains.open_count; i++) {
-        const struct chain *chain = store->chains.open[i];
+    const struct chain *chain;
+    for (size_t i = 0; (chain = chains_open_at(store->chains, i)); i++) {
         if (chain_wants(chain, row->stream, row->id)) {
-            loss->lost(loss->self, i, buf_span(&chain->name), row);
+            loss->lost(loss->self, i, chain_name(chain), row);
         }
     }
-    for (size_t i = 0; i < store->chains.count; i++) {
-        const struct chain *chain = store->chains.all[i];
-        if (!chain->is_open && chain_wants(chain, row->stream, row->id)) {
-            loss->lost(loss->self, SIZE_MAX, buf_span(&chain->name), row);
+    for (size_t i = 0; (chain = chains_at(store->chains, i)); i++) {
+        if (!chain_is_open(chain) && chain_wants(chain, row->stream, row->id)) {
+            loss->lost(loss->self, SIZE_MAX, chain_name(chain), row);
         }
     }
 }
@@ -88,7 +81,7 @@ static bool remove_batch(struct store *store, const struct catalogue_batch *batc
 {
     const struct stage_entry entry = {.kind = STAGE_REMOVED, .numbers = {batch->id}};
     struct store_row row = store_row_of(batch);
-    if (!stage_put(&store->stage, &entry, err)) {
+    if (!stage_put(store->stage, &entry, err)) {
         return false;
     }
     unneeded_look(store->unneeded);
@@ -99,7 +92,7 @@ static bool remove_batch(struct store *store, const struct catalogue_batch *batc
 static bool may_go(
     const struct store *store, const struct catalogue_batch *batch, const struct store_loss *loss)
 {
-    return !is_removed(store, batch->id) &&
+    return !stage_is_removed(store->stage, batch->id) &&
            !(loss->is_busy && loss->is_busy(loss->self, batch->id));
 }
 
@@ -197,10 +190,11 @@ static bool drop_oldest(
 {
     struct catalogue_batch oldest = {.id = 0};
     bool any = false;
-    for (size_t i = 0; i < store->chains.count; i++) {
+    const struct chain *chain;
+    for (size_t i = 0; (chain = chains_at(store->chains, i)); i++) {
         struct catalogue_batch first;
         bool found;
-        if (!first_of(store, store->chains.all[i], loss, &first, &found, err)) {
+        if (!first_of(store, chain, loss, &first, &found, err)) {
             return false;
         }
         if (found && (!any || first.id < oldest.id)) {
@@ -232,7 +226,7 @@ bool store_set_aside(struct store *store, const struct store_row *row,
         !catalogue_find_batch(store->catalogue, row->id, &batch, &found, err)) {
         return false;
     }
-    if (!found || is_removed(store, row->id)) {
+    if (!found || stage_is_removed(store->stage, row->id)) {
         return true;
     }
     if (!remove_batch(store, &batch, loss, err)) {
@@ -245,42 +239,22 @@ bool store_set_aside(struct store *store, const struct store_row *row,
     return true;
 }
 
-/* ---- outputs that have gone ---------------------------------------------------------------------------------- */
+/* ---- outputs that have gone ------------------------------------------------------------------ */
 
-/* An open output is written as seen now and then: what it was seen last at may be that much too early. */
-static void see_open(struct store *store, uint64_t now)
-{
-    uint64_t step = store->max_age_ms * (10000 / SEEN_PARTS);
-    for (size_t i = 0; i < store->chains.open_count; i++) {
-        struct chain *chain = store->chains.open[i];
-        if (chain->seen < now && now - chain->seen > step) {
-            chain->seen = now;
-            chain->is_changed = true;
-        }
-    }
-}
+struct telling {
+    struct store *store;
+    const struct chain *chain;
+    const struct store_loss *loss;
+};
 
-/* Count each batch that waits for the chain. Batches that the catalogue cannot read are in no
- * gap. */
-static void tell_waiting(
-    struct store *store, const struct chain *chain, const struct store_loss *loss)
+static bool tell_waiting(void *self, const struct catalogue_batch *batch)
 {
-    for (size_t i = chain->first_range; i < chain->range_count; i++) {
-        const struct chain_range *range = &chain->ranges[i];
-        uint64_t after = chain_lower(chain, range);
-        struct catalogue_batch batches[ROWS];
-        size_t found = ROWS;
-        while (found == ROWS && catalogue_next_batches(store->catalogue, range->stream, after,
-                                    range->last, batches, ROWS, &found, NULL)) {
-            for (size_t k = 0; k < found; k++) {
-                after = batches[k].id;
-                if (!chain_is_early(chain, after) && !is_removed(store, after)) {
-                    struct store_row row = store_row_of(&batches[k]);
-                    loss->lost(loss->self, SIZE_MAX, buf_span(&chain->name), &row);
-                }
-            }
-        }
+    const struct telling *telling = self;
+    if (!stage_is_removed(telling->store->stage, batch->id)) {
+        struct store_row row = store_row_of(batch);
+        telling->loss->lost(telling->loss->self, SIZE_MAX, chain_name(telling->chain), &row);
     }
+    return true;
 }
 
 /* ${loss} may be NULL. */
@@ -293,24 +267,31 @@ static void remove_output(struct store *store, struct chain *chain, const struct
     report_news(store->report, STORE_NEWS_OUTPUT_REMOVED,
         "output \"%.*s\" was not in the configuration for max_age: the %llu records that wait for "
         "it are dropped",
-        SPAN_ARG(buf_span(&chain->name)), (unsigned long long)backlog.records);
+        SPAN_ARG(chain_name(chain)), (unsigned long long)backlog.records);
     if (store->catalogue && loss) {
-        tell_waiting(store, chain, loss);
+        /* Batches that the catalogue cannot read are in no gap. */
+        struct telling telling = {.store = store, .chain = chain, .loss = loss};
+        backlog_each(store->catalogue, chain, tell_waiting, &telling, NULL);
     }
-    chains_remove(&store->chains, chain, NULL); /* or the next time */
+    chains_remove(store->chains, chain, NULL); /* or the next time */
     unneeded_look(store->unneeded);
 }
 
 static void remove_absent(struct store *store, const struct store_loss *loss)
 {
+    struct chain *chain;
     uint64_t oldest = ages_oldest_allowed(store->ages);
     if (oldest == 0) {
         return;
     }
-    see_open(store, ages_now(store->ages));
-    for (size_t i = store->chains.count; i-- > 0;) {
-        struct chain *chain = store->chains.all[i];
-        if (!chain->is_open && chain->seen < oldest) {
+    uint64_t now = ages_now(store->ages);
+    for (size_t i = 0; (chain = chains_open_at(store->chains, i)); i++) {
+        /* What it was seen last at may be that much too early. */
+        chain_see(chain, now, store->max_age_ms * (10000 / SEEN_PARTS));
+    }
+    for (size_t i = chains_count(store->chains); i-- > 0;) {
+        chain = chains_at(store->chains, i);
+        if (!chain_is_open(chain) && chain_seen(chain) < oldest) {
             remove_output(store, chain, loss);
         }
     }

@@ -5,14 +5,15 @@
 
 #include "platform/plat_file.h"
 #include "store/letters/letter_files.h"
-#include "store/rebuild.h"
+#include "store/state/stage.h"
+#include "store/state/streams.h"
 #include "store/tails.h"
 
 enum { STAGE_BYTES = 32 << 20 };
 static const uint64_t default_segment_bytes = UINT64_C(64) << 20;
 static const uint64_t min_segment_bytes = UINT64_C(64) << 10;
 
-/* ---- what it is made of ------------------------------------------------------------------------------------ */
+/* ---- what it is made of ---------------------------------------------------------------------- */
 
 static uint64_t segment_bytes(const struct store_settings *settings)
 {
@@ -34,15 +35,17 @@ static struct store *create(const struct store_settings *settings, struct error 
         return NULL;
     }
     store->max_age_ms = settings->max_age_ms;
-    streams_init(&store->streams);
-    chains_init(&store->chains);
-    stage_init(&store->stage, STAGE_BYTES);
+    store->streams = streams_create();
+    store->chains = chains_create();
+    store->stage = stage_create(STAGE_BYTES);
+    store->pending = pending_create();
     store->report = report_create(settings);
     store->numbers = numbers_create();
     store->unneeded = unneeded_create();
     store->ages = ages_create(
-        settings, &store->chains, &store->pending, store->numbers, store->report);
-    if (!store->report || !store->numbers || !store->unneeded || !store->ages) {
+        settings, store->chains, store->pending, store->numbers, store->report);
+    if (!store->streams || !store->chains || !store->stage || !store->pending || !store->report ||
+        !store->numbers || !store->unneeded || !store->ages) {
         error_set(err, ERR_MEMORY, "out of memory");
         store_close(store);
         return NULL;
@@ -73,13 +76,13 @@ static bool open_segments(
     }
     store->room = disk_room_create(settings, store->folder, store->segments, store->ages);
     store->damaged = damaged_create(store->folder, store->segments, store->ages, store->report);
-    store->rebuild = rebuild_create(store->folder, store->segments, &store->streams, &store->chains,
+    store->rebuild = rebuild_create(store->folder, store->segments, store->streams, store->chains,
         store->ages, store->damaged, store->report);
     return (store->room && store->damaged && store->rebuild) ||
            error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* ---- the catalogue ----------------------------------------------------------------------------------------- */
+/* ---- the catalogue --------------------------------------------------------------------------- */
 
 static bool is_lost(const struct error *err)
 {
@@ -89,29 +92,15 @@ static bool is_lost(const struct error *err)
 /* Everything that is kept in memory; fresh before. */
 static bool load(struct store *store, bool log_is_lost, struct error *err)
 {
-    struct catalogue_info info;
-    if (!catalogue_info(store->catalogue, &info, err) ||
-        !streams_load(&store->streams, store->catalogue, err) ||
-        !chains_load(&store->chains, store->catalogue, err)) {
-        return false;
-    }
-    store->streams.next_id = info.next.stream;
-    store->chains.next_id = info.next.output;
     const struct tails_parts parts = {.catalogue = store->catalogue,
         .segments = store->segments,
         .unneeded = store->unneeded,
         .rebuild = store->rebuild,
         .report = store->report};
-    return tails_settle(&parts, log_is_lost, err) &&
+    return streams_load(store->streams, store->catalogue, err) &&
+           chains_load(store->chains, store->catalogue, err) &&
+           tails_settle(&parts, log_is_lost, err) &&
            rebuild_compare_letters(store->rebuild, store->catalogue, err);
-}
-
-static void unload(struct store *store)
-{
-    catalogue_close(store->catalogue);
-    store->catalogue = NULL;
-    streams_fini(&store->streams);
-    chains_fini(&store->chains);
 }
 
 static bool try_catalogue(struct store *store, bool log_is_lost, struct error *why)
@@ -120,7 +109,10 @@ static bool try_catalogue(struct store *store, bool log_is_lost, struct error *w
     if (store->catalogue && load(store, log_is_lost, why)) {
         return true;
     }
-    unload(store);
+    catalogue_close(store->catalogue);
+    store->catalogue = NULL;
+    streams_clear(store->streams);
+    chains_clear(store->chains);
     unneeded_forget(store->unneeded);
     return false;
 }
@@ -149,7 +141,7 @@ static bool open_catalogue(struct store *store, struct error *err)
     return store->catalogue != NULL;
 }
 
-/* ---- open and close ------------------------------------------------------------------------------------------ */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 struct store *store_open(const struct store_settings *settings, struct error *err)
 {
@@ -184,10 +176,12 @@ void store_close(struct store *store)
     if (store->is_unclean && store->catalogue) {
         catalogue_keep_log(store->catalogue);
     }
-    unload(store);
+    catalogue_close(store->catalogue);
     segments_destroy(store->segments);
-    pending_fini(&store->pending);
-    stage_fini(&store->stage);
+    streams_destroy(store->streams);
+    chains_destroy(store->chains);
+    pending_destroy(store->pending);
+    stage_destroy(store->stage);
     unneeded_destroy(store->unneeded);
     numbers_destroy(store->numbers);
     ages_destroy(store->ages);

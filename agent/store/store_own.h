@@ -1,19 +1,9 @@
 #ifndef ETWSHIP_STORE_STORE_OWN_H
 #define ETWSHIP_STORE_STORE_OWN_H
 
-#include "store/ages.h"
-#include "store/catalogue/catalogue.h"
 #include "store/chains.h"
-#include "store/disk/segments.h"
 #include "store/disk_room.h"
-#include "store/folder.h"
-#include "store/pending.h"
 #include "store/rebuild.h"
-#include "store/report.h"
-#include "store/state/numbers.h"
-#include "store/state/stage.h"
-#include "store/state/streams.h"
-#include "store/store.h"
 #include "store/unneeded.h"
 
 /* Shared by the files store*.c; not for other modules. The parts, each with its own file. */
@@ -22,10 +12,10 @@ struct store {
     struct folder *folder;
     struct segments *segments;
     struct catalogue *catalogue; /* NULL: lost, and to be rebuilt by the next commit */
-    struct streams streams;
-    struct chains chains;
-    struct stage stage;
-    struct pending pending;
+    struct streams *streams;
+    struct chains *chains;
+    struct stage *stage;
+    struct pending *pending;
     struct numbers *numbers;
     struct unneeded *unneeded;
     struct ages *ages;
@@ -33,7 +23,6 @@ struct store {
     struct damaged *damaged;
     struct rebuild *rebuild;
 
-    size_t stream_looked_at; /* by a commit, last */
     bool is_unclean;         /* a commit failed: something may be written that is not committed */
     bool has_committed_rest; /* of the last commit, all that needs no batches */
     bool caller_removes_old; /* outputs, by store_remove_old */
@@ -48,14 +37,15 @@ bool store_is_whole(const struct store *store, struct error *err);
 /* Output ${output} of this run; NULL with ${err}: there is none. */
 struct chain *store_chain(const struct store *store, size_t output, struct error *err);
 
-/* ---- store_stage.c ---------------------------------------------------------------------------------- */
+/* ---- store_stage.c --------------------------------------------------------------------------- */
 
 /* A name or value that the catalogue would refuse. */
 bool store_is_too_long(struct span name, struct span value, struct error *err);
 
-/* ---- store_limits.c --------------------------------------------------------------------------------- */
+/* ---- store_limits.c -------------------------------------------------------------------------- */
 
-/* Outputs that have not been there for max_age, unless the caller sees to them (store_remove_old). */
+/* Outputs that have not been there for max_age, unless the caller sees to them
+ * (store_remove_old). */
 void store_remove_absent(struct store *store);
 
 #endif

@@ -1,8 +1,12 @@
-#include "store/catalogue/catalogue_progress.h"
-#include "store/catalogue/catalogue_sources.h"
 #include "store/store_own.h"
 
-/* ---- what else becomes true with a commit ------------------------------------------------------------ */
+#include "store/catalogue/catalogue_progress.h"
+#include "store/catalogue/catalogue_sources.h"
+#include "store/state/stage.h"
+#include "store/state/stage_entry.h"
+#include "store/state/streams.h"
+
+/* ---- what else becomes true with a commit ---------------------------------------------------- */
 
 /* Values that the catalogue would refuse are refused here, before they can make every commit
  * fail. */
@@ -18,11 +22,11 @@ static bool stage_source(struct store *store, struct span session, uint64_t stre
 {
     const struct stage_entry entry = {
         .kind = STAGE_SOURCE, .numbers = {stream, sequence, may_fall}, .texts = {session}};
-    if (!streams_get(&store->streams, stream)) {
+    if (!streams_get(store->streams, stream)) {
         return error_set(err, ERR_MISSING, "there is no stream %llu", (unsigned long long)stream);
     }
     return numbers_check(sequence, err) && !store_is_too_long(session, span_make(NULL, 0), err) &&
-           stage_put(&store->stage, &entry, err);
+           stage_put(store->stage, &entry, err);
 }
 
 bool store_source(
@@ -41,7 +45,7 @@ bool store_source_state(
     struct store *store, struct span session, struct span state, struct error *err)
 {
     const struct stage_entry entry = {.kind = STAGE_STATE, .texts = {session, state}};
-    return !store_is_too_long(session, state, err) && stage_put(&store->stage, &entry, err);
+    return !store_is_too_long(session, state, err) && stage_put(store->stage, &entry, err);
 }
 
 bool store_done(struct store *store, struct span session, const uint8_t file_id[16],
@@ -50,14 +54,14 @@ bool store_done(struct store *store, struct span session, const uint8_t file_id[
     const struct stage_entry entry = {
         .kind = STAGE_DONE, .numbers = {sequence}, .texts = {session, span_make(file_id, 16)}};
     return numbers_check(sequence, err) && !store_is_too_long(session, span_make(NULL, 0), err) &&
-           stage_put(&store->stage, &entry, err);
+           stage_put(store->stage, &entry, err);
 }
 
 bool store_live(struct store *store, struct span session, uint64_t time, struct error *err)
 {
     const struct stage_entry entry = {.kind = STAGE_LIVE, .numbers = {time}, .texts = {session}};
     return !store_is_too_long(session, span_make(NULL, 0), err) &&
-           stage_put(&store->stage, &entry, err);
+           stage_put(store->stage, &entry, err);
 }
 
 bool store_gap(struct store *store, const struct catalogue_gap *gap, struct error *err)
@@ -70,10 +74,10 @@ bool store_gap(struct store *store, const struct catalogue_gap *gap, struct erro
             return error_set(err, ERR_LIMIT, "a name has up to %d bytes", STORE_NAME_MAX);
         }
     }
-    return numbers_check(gap->count, err) && stage_put(&store->stage, &entry, err);
+    return numbers_check(gap->count, err) && stage_put(store->stage, &entry, err);
 }
 
-/* ---- reading it back --------------------------------------------------------------------------------- */
+/* ---- reading it back ------------------------------------------------------------------------- */
 
 bool store_find_source(struct store *store, struct span session, uint64_t stream,
     uint64_t *ret_sequence, struct error *err)

@@ -1,7 +1,7 @@
 /*
- * A crash leaves frames that were written and not committed, after what the catalogue knows of a file
- * or in a file of which it knows nothing. No output was given them, and their sources begin before them
- * again, so they are cut off.
+ * A crash leaves frames that were written and not committed, after what the catalogue knows of a
+ * file or in a file of which it knows nothing. No output was given them, and their sources begin
+ * before them again, so they are cut off.
  *
  * A catalogue that has lost something would look alike: another program has put an older copy in
  * its place, or removed its log. Then cutting would lose what was accepted. So the frames decide:

@@ -14,9 +14,9 @@ struct tails_parts {
 
 /*
  * At the start: reconcile files and catalogue. ${log_is_lost}: the catalogue's log was missing.
- * Uncommitted frames are cut off. Frames that a newer catalogue must have known, because they are of a
- * later run than its last one or have numbers above its own, are put back into it. False with ${err}
- * set: the disk or the catalogue failed.
+ * Uncommitted frames are cut off. Frames that a newer catalogue must have known, because they are
+ * of a later run than its last one or have numbers above its own, are put back into it. False with
+ * ${err} set: the disk or the catalogue failed.
  */
 bool tails_settle(const struct tails_parts *parts, bool log_is_lost, struct error *err);
 

@@ -63,7 +63,7 @@ bool unneeded_add(struct unneeded *unneeded, uint64_t segment, struct error *err
     return ids_add(&unneeded->deleting, segment, err);
 }
 
-/* ---- the transaction ------------------------------------------------------------------------------------ */
+/* ---- the transaction ------------------------------------------------------------------------- */
 
 struct finding {
     struct unneeded *unneeded;
@@ -84,8 +84,8 @@ static bool each_segment(void *self, const struct catalogue_segment *segment)
     return finding->ok;
 }
 
-/* Remove the row of a file that has gone only when no loss of power brings the file back: without the row the store
- * would not know that it was settled. */
+/* Remove the row of a file that has gone only when no loss of power brings the file back: without
+ * the row the store would not know that it was settled. */
 static bool remove_gone(struct unneeded *unneeded, struct catalogue *catalogue,
     struct segments *segments, struct error *err)
 {
@@ -128,7 +128,7 @@ void unneeded_written(struct unneeded *unneeded, bool is_more)
     }
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 bool unneeded_delete(struct unneeded *unneeded, struct segments *segments, struct error *ret_why)
 {

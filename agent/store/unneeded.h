@@ -7,8 +7,8 @@
 /*
  * Segment files that nothing needs any more. A commit gives up files without batches, in its
  * transaction; store_tidy deletes them; and a later transaction removes the rows of those that have
- * gone. So a file goes only when the catalogue has done with it; one that was given up stays in it as
- * such until it has gone, over any number of runs. One thread at a time.
+ * gone. So a file goes only when the catalogue has done with it; one that was given up stays in it
+ * as such until it has gone, over any number of runs. One thread at a time.
  */
 struct unneeded;
 
@@ -31,7 +31,8 @@ void unneeded_disk_is_full(struct unneeded *unneeded);
 /* An earlier run has given up the file. */
 bool unneeded_add(struct unneeded *unneeded, uint64_t segment, struct error *err);
 
-/* Inside a transaction: give up files without batches; remove the rows of those that have gone for good. */
+/* Inside a transaction: give up files without batches; remove the rows of those that have gone for
+ * good. */
 bool unneeded_write(struct unneeded *unneeded, struct catalogue *catalogue,
     struct segments *segments, const struct pending *pending, struct error *err);
 

@@ -383,7 +383,7 @@ static bool give_all(
     struct catalogue *catalogue = store_catalogue(store);
     for (size_t o = 0; o < plan->output_count; o++) {
         const struct spool_output_facts *output = spool_facts_output(facts, output_name(plan, o));
-        giving->outputs[o].id = output ? output->chain->id : 0;
+        giving->outputs[o].id = output ? chain_id(output->chain) : 0;
     }
     bool ok = find_delivered(plan, store, giving->delivered, err) &&
               store_each_progress(store, note_row, giving, err) &&

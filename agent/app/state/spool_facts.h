@@ -22,7 +22,7 @@ struct spool_facts {
     uint64_t bytes;     /* of files and catalogue */
     uint64_t deletable; /* files that wait to be deleted */
     uint64_t oldest;    /* when the oldest batch entered, FILETIME; 0: there is none */
-    struct chains chains;
+    struct chains *chains;
     struct spool_output_facts *outputs;
     size_t output_count;
 };

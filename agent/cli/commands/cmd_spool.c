@@ -411,7 +411,7 @@ static int forget(struct call *call)
         fail(&err);
         return EXIT_FAILED;
     }
-    bool ok = remove_output(call, output->chain->id, &err) || fail(&err);
+    bool ok = remove_output(call, chain_id(output->chain), &err) || fail(&err);
     plat_lock_drop(lock);
     if (!ok) {
         return EXIT_FAILED;

@@ -101,12 +101,12 @@ static void add_json_output(struct buf *out, const struct spool_output_facts *ou
     buf_add_text(out, "{\"name\":");
     value_json_string(span_text(output->name), out);
     buf_printf(out, ",\"configured\":%s", output->configured ? "true" : "false");
-    add_number(out, "position", output->chain->position);
+    add_number(out, "position", chain_position(output->chain));
     add_number(out, "batches", output->backlog.batches);
     add_number(out, "events", output->backlog.records);
     add_number(out, "bytes", output->backlog.bytes);
     add_json_time(out, "oldest", output->backlog.oldest);
-    add_json_time(out, "seen", output->chain->seen);
+    add_json_time(out, "seen", chain_seen(output->chain));
     buf_add_byte(out, '}');
 }
 

@@ -8,9 +8,9 @@
  * The numbers of batches and records, and the epoch that makes them unlike those of other spools.
  *
  * Numbers are given out when a batch is appended. Before the first frame of a run is written, the
- * catalogue says, in a transaction of its own, which epoch it is and up to where numbers may be given
- * out, and again when they are used up. So a run that ends without a word leaves a hole, and none
- * begins within the numbers of another, whatever became of files that were not committed.
+ * catalogue says, in a transaction of its own, which epoch it is and up to where numbers may be
+ * given out, and again when they are used up. So a run that ends without a word leaves a hole, and
+ * none begins within the numbers of another, whatever became of files that were not committed.
  *
  * One thread at a time.
  */

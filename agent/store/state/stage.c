@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/map.h"
+#include "store/state/stage_entry.h"
 
 /* An item is one block: the entry, its key as bytes for the map, and copies of its texts. The map's
  * views of a key live as long as the item, which a newer one replaces in both places at once. */
@@ -32,17 +34,38 @@ static const struct {
 /* Bytes of a key beside its texts: kind, numbers and the texts' sizes. */
 enum { KEY_MAX_FIXED_BYTES = 1 + 2 * 8 + 5 * 8, MAX_ITEMS = 1 << 20 };
 
-void stage_init(struct stage *stage, size_t max_bytes)
+struct stage {
+    struct stage_item **items;
+    size_t count;
+    size_t capacity;
+    struct map by_key;
+    size_t bytes;
+    size_t max_bytes;
+};
+
+struct stage *stage_create(size_t max_bytes)
 {
-    *stage = (struct stage){.max_bytes = max_bytes};
-    map_init(&stage->by_key, MAX_ITEMS);
+    struct stage *stage = malloc(sizeof(*stage));
+    if (stage) {
+        *stage = (struct stage){.max_bytes = max_bytes};
+        map_init(&stage->by_key, MAX_ITEMS);
+    }
+    return stage;
 }
 
-void stage_fini(struct stage *stage)
+void stage_destroy(struct stage *stage)
 {
-    stage_clear(stage, NULL);
-    free(stage->items);
-    map_fini(&stage->by_key);
+    if (stage) {
+        stage_clear(stage, NULL);
+        free(stage->items);
+        map_fini(&stage->by_key);
+        free(stage);
+    }
+}
+
+size_t stage_bytes(const struct stage *stage)
+{
+    return stage->bytes;
 }
 
 static uint8_t *add(uint8_t *at, const void *data, size_t size)
@@ -149,7 +172,8 @@ bool stage_put(struct stage *stage, const struct stage_entry *entry, struct erro
     return true;
 }
 
-const struct stage_entry *stage_find(
+/* With a key of numbers; ${second} is 0 for a key of one number. */
+static const struct stage_entry *find(
     const struct stage *stage, enum stage_kind kind, uint64_t first, uint64_t second)
 {
     const struct stage_entry entry = {.kind = kind, .numbers = {first, second}};
@@ -159,9 +183,20 @@ const struct stage_entry *stage_find(
     return item ? &item->entry : NULL;
 }
 
+bool stage_is_removed(const struct stage *stage, uint64_t batch)
+{
+    return find(stage, STAGE_REMOVED, batch, 0) != NULL;
+}
+
+const struct span *stage_left(const struct stage *stage, uint64_t output, uint64_t batch)
+{
+    const struct stage_entry *entry = find(stage, STAGE_LEFTOVER, output, batch);
+    return entry ? &entry->texts[0] : NULL;
+}
+
 const struct stage_entry *stage_at(const struct stage *stage, size_t index)
 {
-    return &stage->items[index]->entry;
+    return index < stage->count ? &stage->items[index]->entry : NULL;
 }
 
 void stage_clear(struct stage *stage, bool (*keep)(const struct stage_entry *entry))

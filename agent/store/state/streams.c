@@ -3,20 +3,67 @@
 #include <stdlib.h>
 
 #include "store/catalogue/catalogue_batches.h"
+#include "store/state/stream_entry.h"
 
-void streams_init(struct streams *streams)
+struct streams {
+    struct stream_entry *entries; /* by id */
+    size_t count;
+    uint64_t next_id;
+    size_t turn; /* of streams_take_turn */
+};
+
+struct streams *streams_create(void)
 {
+    struct streams *streams = malloc(sizeof(*streams));
+    if (streams) {
+        *streams = (struct streams){.next_id = 1};
+    }
+    return streams;
+}
+
+static void fini(struct stream_entry *entry)
+{
+    buf_fini(&entry->key);
+    buf_fini(&entry->about);
+}
+
+void streams_clear(struct streams *streams)
+{
+    for (size_t i = 0; i < streams->count; i++) {
+        fini(&streams->entries[i]);
+    }
+    free(streams->entries);
     *streams = (struct streams){.next_id = 1};
 }
 
-void streams_fini(struct streams *streams)
+void streams_destroy(struct streams *streams)
 {
-    for (size_t i = 0; i < streams->count; i++) {
-        buf_fini(&streams->entries[i].key);
-        buf_fini(&streams->entries[i].about);
+    if (streams) {
+        streams_clear(streams);
+        free(streams);
     }
-    free(streams->entries);
-    streams_init(streams);
+}
+
+struct stream_entry *streams_at(const struct streams *streams, size_t index)
+{
+    return index < streams->count ? &streams->entries[index] : NULL;
+}
+
+struct stream_entry *streams_take_turn(struct streams *streams)
+{
+    streams->turn = streams->count ? (streams->turn + 1) % streams->count : 0;
+    return streams_at(streams, streams->turn);
+}
+
+uint64_t streams_next_id(const struct streams *streams)
+{
+    return streams->next_id;
+}
+
+bool streams_is_described(const struct streams *streams, uint64_t id)
+{
+    const struct stream_entry *entry = streams_get(streams, id);
+    return entry && entry->is_described;
 }
 
 struct stream_entry *streams_get(const struct streams *streams, uint64_t id)
@@ -52,8 +99,7 @@ static bool fill(struct stream_entry *entry, const struct frame_stream *stream)
     buf_add_span(&entry->key, stream->key);
     buf_add_span(&entry->about, stream->about);
     if (entry->key.failed || entry->about.failed) {
-        buf_fini(&entry->key);
-        buf_fini(&entry->about);
+        fini(entry);
         return false;
     }
     return true;
@@ -96,26 +142,13 @@ bool streams_rename(struct streams *streams, const struct frame_stream *stream, 
     if (!entry || !fill(&renamed, stream)) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    buf_fini(&entry->key);
-    buf_fini(&entry->about);
+    fini(entry);
     entry->key = renamed.key;
     entry->about = renamed.about;
     entry->hash = renamed.hash;
     entry->is_lost = false;
     entry->is_written = false;
     return true;
-}
-
-void streams_remove(struct streams *streams, uint64_t id)
-{
-    struct stream_entry *entry = streams_get(streams, id);
-    if (entry) {
-        buf_fini(&entry->key);
-        buf_fini(&entry->about);
-        size_t behind = (size_t)(streams->entries + streams->count - entry) - 1;
-        memmove(entry, entry + 1, behind * sizeof(*entry));
-        streams->count--;
-    }
 }
 
 struct loading {
@@ -140,7 +173,13 @@ static bool load_one(void *self, const struct catalogue_stream *row)
 bool streams_load(struct streams *streams, struct catalogue *catalogue, struct error *err)
 {
     struct loading loading = {.streams = streams, .err = err, .ok = true};
-    return catalogue_streams(catalogue, load_one, &loading, err) && loading.ok;
+    struct catalogue_info info;
+    if (!catalogue_info(catalogue, &info, err) ||
+        !catalogue_streams(catalogue, load_one, &loading, err) || !loading.ok) {
+        return false;
+    }
+    streams->next_id = info.next.stream;
+    return true;
 }
 
 bool streams_write(const struct streams *streams, struct catalogue *catalogue, struct error *err)
@@ -161,5 +200,28 @@ void streams_written(struct streams *streams)
 {
     for (size_t i = 0; i < streams->count; i++) {
         streams->entries[i].is_written = true;
+    }
+}
+
+void streams_settled(struct streams *streams)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < streams->count; i++) {
+        struct stream_entry *entry = &streams->entries[i];
+        if (entry->is_going) {
+            fini(entry);
+        } else {
+            entry->settled = entry->settling;
+            streams->entries[kept++] = *entry;
+        }
+    }
+    streams->count = kept;
+}
+
+void streams_unwritten(struct streams *streams)
+{
+    for (size_t i = 0; i < streams->count; i++) {
+        streams->entries[i].is_written = false;
+        streams->entries[i].settled = 0;
     }
 }

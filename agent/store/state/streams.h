@@ -11,47 +11,46 @@
  */
 enum { STREAMS_MAX = 65536 };
 
-struct stream_entry {
-    uint64_t id;
-    uint32_t hash;
-    struct buf key;
-    struct buf about;
-    uint64_t found;    /* of a rebuild: id of its first batch; 0: none */
-    uint64_t settled;  /* up to this id its batches were removed, as committed */
-    uint64_t settling; /* the same, as in the transaction that is open */
-    bool is_written;
-    bool is_lost;      /* its key is not known */
-    bool is_described; /* to the segments of this run */
-};
+struct stream_entry; /* stream_entry.h */
+struct streams;
 
-struct streams {
-    struct stream_entry *entries; /* by id */
-    size_t count;
-    uint64_t next_id;
-};
+struct streams *streams_create(void); /* NULL: out of memory */
+void streams_destroy(struct streams *streams);
+void streams_clear(struct streams *streams);
 
-void streams_init(struct streams *streams);
-void streams_fini(struct streams *streams);
-
-/* Read all; ${streams} is fresh. False: it may be half read, and fini is allowed. */
+/* Read all; ${streams} is empty. False: it may be half read. */
 bool streams_load(struct streams *streams, struct catalogue *catalogue, struct error *err);
 
 struct stream_entry *streams_get(const struct streams *streams, uint64_t id); /* NULL: none */
 struct stream_entry *streams_find(const struct streams *streams, struct span key);
+struct stream_entry *streams_at(
+    const struct streams *streams, size_t index); /* NULL: not as many */
 
-/* Add one; its id is that of ${stream}, or a new one where that is 0. NULL with ${err} set. Pointers
- * to others move. */
+/* Each in turn, round and round, over all commits. NULL: there is none. */
+struct stream_entry *streams_take_turn(struct streams *streams);
+
+/* Is it described to the segments of this run? */
+bool streams_is_described(const struct streams *streams, uint64_t id);
+
+/* That of the next new one. */
+uint64_t streams_next_id(const struct streams *streams);
+
+/* Add one; its id is that of ${stream}, or a new one where that is 0. NULL with ${err} set.
+ * Pointers to others move. */
 struct stream_entry *streams_add(
     struct streams *streams, const struct frame_stream *stream, struct error *err);
 
 /* Key, hash and words of one that is there. Pointers stay. */
 bool streams_rename(struct streams *streams, const struct frame_stream *stream, struct error *err);
 
-/* Forget one that nothing refers to. Pointers to others move. */
-void streams_remove(struct streams *streams, uint64_t id);
-
 /* Inside a transaction: those that are not written. streams_written: it was committed. */
 bool streams_write(const struct streams *streams, struct catalogue *catalogue, struct error *err);
 void streams_written(struct streams *streams);
+
+/* What commit_remove.h has settled and removed was committed. Pointers move. */
+void streams_settled(struct streams *streams);
+
+/* The catalogue was lost: the next streams_write writes everything. */
+void streams_unwritten(struct streams *streams);
 
 #endif
