@@ -1,45 +1,71 @@
-#include "pipeline/spool/spool_durable_own.h"
+#include "pipeline/spool/spool_cache.h"
 
-/*
- * Committed batches that stay in memory until every cursor has taken them, so outputs that keep up
- * never read the disk. When memory is full, the batch that will be needed last is dropped first. So
- * an output that lags reads the disk, and the others have the memory; of batches that wait for one
- * output alone the newest are dropped.
- *
- * A batch is in the list as long as an output has yet to take it (readers_left), and is freed when no output
- * has it in hand either (holders). All functions: the mutex is held.
- */
-void spool_cache_count(struct spool_durable *spool, const struct batch *batch)
+#include <stdlib.h>
+
+#include "pipeline/spool/batch_list.h"
+
+/* A batch is in the list as long as an output has yet to take it (readers_left), and is freed when
+ * no output has it in hand either (holders). */
+struct spool_cache {
+    struct batch_list list; /* committed, by id */
+    size_t bytes;           /* of all batches */
+    size_t max_bytes;
+    bool lets_go;
+    uint64_t (*ahead)(void *self, const struct batch *batch);
+    void *self;
+};
+
+struct spool_cache *spool_cache_create(
+    size_t max_bytes, uint64_t (*ahead)(void *self, const struct batch *batch), void *self)
 {
-    spool->memory_bytes += batch->memory;
+    struct spool_cache *cache = malloc(sizeof(*cache));
+    if (cache) {
+        *cache = (struct spool_cache){.max_bytes = max_bytes, .ahead = ahead, .self = self};
+    }
+    return cache;
 }
 
-void spool_cache_free(struct spool_durable *spool, struct batch *batch)
+void spool_cache_destroy(struct spool_cache *cache)
 {
-    spool->memory_bytes -= batch->memory;
+    struct batch *batch;
+    while (cache && (batch = batch_list_take(&cache->list))) {
+        batch_destroy(batch);
+    }
+    free(cache);
+}
+
+void spool_cache_count(struct spool_cache *cache, const struct batch *batch)
+{
+    cache->bytes += batch->memory;
+}
+
+void spool_cache_free(struct spool_cache *cache, struct batch *batch)
+{
+    cache->bytes -= batch->memory;
     batch_destroy(batch);
 }
 
-/* How many ids are before it for the first cursor that gets to it. */
-static uint64_t distance(const struct spool_durable *spool, const struct batch *batch)
+size_t spool_cache_bytes(const struct spool_cache *cache)
 {
-    uint64_t least = UINT64_MAX;
-    for (size_t i = 0; i < spool->cursor_count; i++) {
-        const struct spool_cursor *cursor = &spool->cursors[i];
-        if (cursor->reader.stream == batch->stream && cursor->taken < batch->number &&
-            batch->number - cursor->taken < least) {
-            least = batch->number - cursor->taken;
-        }
-    }
-    return least;
+    return cache->bytes;
 }
 
-static struct batch *find_last_needed(const struct spool_durable *spool)
+bool spool_cache_lets_go(const struct spool_cache *cache)
+{
+    return cache->lets_go;
+}
+
+void spool_cache_begin_round(struct spool_cache *cache)
+{
+    cache->lets_go = false;
+}
+
+static struct batch *find_last_needed(const struct spool_cache *cache)
 {
     struct batch *found = NULL;
     uint64_t most = 0;
-    for (struct batch *batch = spool->cache.head; batch; batch = batch->next) {
-        uint64_t ahead = batch->holders ? 0 : distance(spool, batch);
+    for (struct batch *batch = cache->list.head; batch; batch = batch->next) {
+        uint64_t ahead = batch->holders ? 0 : cache->ahead(cache->self, batch);
         if (ahead > most) {
             most = ahead;
             found = batch;
@@ -48,71 +74,71 @@ static struct batch *find_last_needed(const struct spool_durable *spool)
     return found;
 }
 
-void spool_cache_add(struct spool_durable *spool, struct batch *batch)
+void spool_cache_add(struct spool_cache *cache, struct batch *batch, size_t readers)
 {
-    spool->memory_bytes -= batch->memory;
+    cache->bytes -= batch->memory;
     batch->memory = batch_memory(batch);
-    spool->memory_bytes += batch->memory;
-    batch->readers_left = spool->stream_cursors[batch->stream];
+    cache->bytes += batch->memory;
+    batch->readers_left = readers;
     batch->holders = 0;
-    batch_list_add(&spool->cache, batch);
+    batch_list_add(&cache->list, batch);
     struct batch *victim;
-    while (spool->memory_bytes > spool->memory_max && (victim = find_last_needed(spool))) {
-        spool->lets_go = true;
-        batch_list_remove(&spool->cache, victim);
-        spool_cache_free(spool, victim);
+    while (cache->bytes > cache->max_bytes && (victim = find_last_needed(cache))) {
+        cache->lets_go = true;
+        batch_list_remove(&cache->list, victim);
+        spool_cache_free(cache, victim);
     }
 }
 
-static struct batch *find(const struct spool_durable *spool, uint64_t id)
+static struct batch *find(const struct spool_cache *cache, uint64_t id)
 {
-    struct batch *batch = spool->cache.head;
+    struct batch *batch = cache->list.head;
     while (batch && batch->number < id) {
         batch = batch->next;
     }
     return batch && batch->number == id ? batch : NULL;
 }
 
-static void count_down(struct spool_durable *spool, struct batch *batch)
+static void count_down(struct spool_cache *cache, struct batch *batch)
 {
     if (--batch->readers_left == 0) {
-        batch_list_remove(&spool->cache, batch);
+        batch_list_remove(&cache->list, batch);
     }
 }
 
-struct batch *spool_cache_take(struct spool_durable *spool, uint64_t id)
+struct batch *spool_cache_take(struct spool_cache *cache, uint64_t id)
 {
-    struct batch *batch = find(spool, id);
+    struct batch *batch = find(cache, id);
     if (batch) {
         batch->holders++;
-        count_down(spool, batch);
+        count_down(cache, batch);
     }
     return batch;
 }
 
-struct batch *spool_cache_take_again(struct spool_durable *spool, uint64_t id)
+struct batch *spool_cache_take_again(struct spool_cache *cache, uint64_t id)
 {
-    struct batch *batch = find(spool, id);
+    struct batch *batch = find(cache, id);
     if (batch) {
         batch->holders++;
     }
     return batch;
 }
 
-void spool_cache_skip(struct spool_durable *spool, uint64_t id)
+void spool_cache_skip(struct spool_cache *cache, uint64_t id)
 {
-    struct batch *batch = find(spool, id);
+    struct batch *batch = find(cache, id);
     if (batch) {
-        count_down(spool, batch);
+        count_down(cache, batch);
         if (batch->readers_left == 0 && batch->holders == 0) {
-            spool_cache_free(spool, batch);
+            spool_cache_free(cache, batch);
         }
     }
 }
 
-void spool_cache_release(struct spool_durable *spool, struct batch *batch)
+void spool_cache_release(struct spool_cache *cache, struct batch *batch)
 {
     if (--batch->holders == 0 && batch->readers_left == 0) {
-        spool_cache_free(spool, batch);
+        spool_cache_free(cache, batch);
     }
 }

@@ -186,7 +186,7 @@ bool spool_cursor_lose(struct spool_durable *spool, size_t index, struct store_r
         }
         pop_front(cursor);
     }
-    spool_cache_skip(spool, id);
+    spool_cache_skip(spool->cache, id);
     return true;
 }
 
@@ -347,7 +347,7 @@ static bool board(
     struct spool_durable *spool, struct spool_cursor *cursor, struct spool_flight *flight)
 {
     struct error err = {.code = ERR_NONE};
-    struct batch *batch = spool_cache_take(spool, flight->entry.row.id);
+    struct batch *batch = spool_cache_take(spool->cache, flight->entry.row.id);
     if (batch) {
         flight->batch = batch;
         return true;
@@ -364,7 +364,7 @@ static bool board(
         return false;
     }
     flight->batch = batch;
-    spool_cache_count(spool, batch);
+    spool_cache_count(spool->cache, batch);
     if (!is_left_valid(&flight->entry, batch->piece.count)) {
         free(flight->entry.left);
         flight->entry.left = NULL;
@@ -496,7 +496,7 @@ void spool_cursor_ack(struct spool *base, size_t index, const struct spool_item 
     plat_mutex_lock(&spool->mutex);
     bool was_full = is_far_ahead(cursor);
     if (flight->batch) { /* else it was put down */
-        spool_cache_release(spool, flight->batch);
+        spool_cache_release(spool->cache, flight->batch);
     }
     flight->batch = NULL;
     flight->settled = settled || flight->gone;

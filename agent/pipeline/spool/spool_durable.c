@@ -23,7 +23,7 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
     plat_mutex_lock(&spool->mutex);
     batch_list_add(&spool->pending, batch);
     spool->pending_bytes += batch->memory;
-    spool_cache_count(spool, batch);
+    spool_cache_count(spool->cache, batch);
     spool_durable_touch(spool);
     if (spool->pending_bytes >= spool->settings.sync_bytes ||
         spool->pending_bytes >= spool->pending_max) {
@@ -155,12 +155,11 @@ static void destroy(struct spool *base)
 {
     struct spool_durable *spool = spool_durable_of(base);
     uint64_t unwritten = 0;
-    uint64_t cached = 0;
     halt(base);
     destroy_list(&spool->pending, &unwritten);
     destroy_list(&spool->waiting, &unwritten);
     destroy_list(&spool->staged, &unwritten);
-    destroy_list(&spool->cache, &cached);
+    spool_cache_destroy(spool->cache);
     if (unwritten) {
         tell_unwritten(spool, unwritten);
     }
@@ -225,6 +224,21 @@ static bool find_streams(struct spool_durable *spool, struct error *err)
     return true;
 }
 
+/* How many ids are before the batch for the first cursor that gets to it. Holds the mutex. */
+static uint64_t ahead(void *self, const struct batch *batch)
+{
+    const struct spool_durable *spool = self;
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        const struct spool_cursor *cursor = &spool->cursors[i];
+        if (cursor->reader.stream == batch->stream && cursor->taken < batch->number &&
+            batch->number - cursor->taken < least) {
+            least = batch->number - cursor->taken;
+        }
+    }
+    return least;
+}
+
 struct spool *spool_durable_create(const struct spool_durable_settings *settings, struct error *err)
 {
     struct spool_durable *spool = calloc(1, sizeof(*spool));
@@ -240,7 +254,7 @@ struct spool *spool_durable_create(const struct spool_durable_settings *settings
         .session_count = sessions,
         .other = (uint32_t)(sessions - 1)};
     spool->pending_max = settings->memory_bytes / SHARES + 1;
-    spool->memory_max = settings->memory_bytes;
+    spool->cache = spool_cache_create(settings->memory_bytes, ahead, spool);
     spool->pending_since_ns = UINT64_MAX;
     spool->replay_room = true;
     spool->usage.max_bytes = settings->max_bytes;
@@ -255,8 +269,8 @@ struct spool *spool_durable_create(const struct spool_durable_settings *settings
     spool->sequences = calloc(streams * sessions + 1, sizeof(*spool->sequences));
     spool->sources = calloc(sessions + 1, sizeof(*spool->sources));
     spool->source_sequences = calloc(sessions + 1, sizeof(*spool->source_sequences));
-    bool ok = spool->stream_ids && spool->stream_cursors && spool->sequences && spool->sources &&
-              spool->source_sequences;
+    bool ok = spool->cache && spool->stream_ids && spool->stream_cursors && spool->sequences &&
+              spool->sources && spool->source_sequences;
     if (!ok) {
         error_set(err, ERR_MEMORY, "out of memory for the spool");
     }

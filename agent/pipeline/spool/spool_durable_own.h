@@ -2,6 +2,8 @@
 #define ETWSHIP_PIPELINE_SPOOL_DURABLE_OWN_H
 
 #include "pipeline/batch/batch_codec.h"
+#include "pipeline/spool/batch_list.h"
+#include "pipeline/spool/spool_cache.h"
 #include "pipeline/spool/spool_durable.h"
 #include "platform/plat_thread.h"
 #include "store/store.h"
@@ -24,11 +26,6 @@ enum {
     SPOOL_MAX_FLIGHTS =
         STORE_EARLY_MAX,   /* batches that an output has in hand, or has acked early */
     SPOOL_READ_TRIES = 10, /* before a batch that the disk does not give counts as damaged */
-};
-
-struct batch_list {
-    struct batch *head;
-    struct batch *tail;
 };
 
 /* A batch that a cursor gets later. */
@@ -100,7 +97,6 @@ struct spool_durable {
     uint64_t *stream_ids;   /* of the store */
     size_t *stream_cursors; /* by stream: how many */
     size_t pending_max;     /* bytes */
-    size_t memory_max;      /* of all batches together */
 
     struct plat_mutex mutex;
     struct plat_cond work;  /* of the writer */
@@ -113,8 +109,7 @@ struct spool_durable {
     struct batch_list pending; /* appended */
     size_t pending_bytes;      /* of these and of what the writer has of them */
     uint64_t pending_since_ns; /* when the first thing came that is not true; UINT64_MAX: none */
-    struct batch_list cache;   /* committed, by id */
-    size_t memory_bytes;       /* of all batches; spool_cache.c alone */
+    struct spool_cache *cache;
     struct store_row *damaged; /* rows that the writer is to set aside */
     size_t damaged_count;
     size_t damaged_capacity;
@@ -152,51 +147,12 @@ struct spool_durable {
     unsigned failures;            /* in a row */
     enum spool_room told_room;    /* what was logged last */
     uint64_t looked_ns;           /* when ages and usage were looked at */
-    bool lets_go;                 /* batches leave memory before all have taken them */
     bool dropped;                 /* something was, and the files go with a commit */
 };
 
 static inline struct spool_durable *spool_durable_of(struct spool *spool)
 {
     return (struct spool_durable *)spool;
-}
-
-/* ---- lists -------------------------------------------------------------------------------------- */
-
-static inline void batch_list_add(struct batch_list *list, struct batch *batch)
-{
-    batch->next = NULL;
-    batch->previous = list->tail;
-    if (list->tail) {
-        list->tail->next = batch;
-    } else {
-        list->head = batch;
-    }
-    list->tail = batch;
-}
-
-static inline void batch_list_remove(struct batch_list *list, struct batch *batch)
-{
-    *(batch->previous ? &batch->previous->next : &list->head) = batch->next;
-    *(batch->next ? &batch->next->previous : &list->tail) = batch->previous;
-}
-
-static inline struct batch *batch_list_take(struct batch_list *list)
-{
-    struct batch *batch = list->head;
-    if (batch) {
-        batch_list_remove(list, batch);
-    }
-    return batch;
-}
-
-/* All of ${from} after ${list}. */
-static inline void batch_list_move(struct batch_list *list, struct batch_list *from)
-{
-    struct batch *batch;
-    while ((batch = batch_list_take(from))) {
-        batch_list_add(list, batch);
-    }
 }
 
 /* Is there room for more rows, and are there any? Holds the mutex. */
@@ -215,28 +171,6 @@ static inline bool spool_durable_is_full(const struct error *err)
 {
     return err->code == ERR_FULL || err->code == ERR_LIMIT;
 }
-
-/* ---- spool_cache.c; all with the mutex held ------------------------------------------------------ */
-
-/* The memory of ${batch} counts from now on, until it is freed. */
-void spool_cache_count(struct spool_durable *spool, const struct batch *batch);
-void spool_cache_free(struct spool_durable *spool, struct batch *batch);
-
-/* A batch was committed, and its readers have yet to take it: keep it while there is room. Its size
- * may have changed since it was counted. */
-void spool_cache_add(struct spool_durable *spool, struct batch *batch);
-
-/* Batch ${id} for a cursor, which holds it until spool_cache_release; NULL: it is not there. */
-struct batch *spool_cache_take(struct spool_durable *spool, uint64_t id);
-
-/* As spool_cache_take, for a cursor that has taken it before, and released it. */
-struct batch *spool_cache_take_again(struct spool_durable *spool, uint64_t id);
-
-/* One that will not be taken by a cursor. */
-void spool_cache_skip(struct spool_durable *spool, uint64_t id);
-
-/* A batch that was taken, or read: it may be freed. */
-void spool_cache_release(struct spool_durable *spool, struct batch *batch);
 
 /* ---- spool_cursor.c ------------------------------------------------------------------------------ */
 

@@ -14,7 +14,7 @@ void spool_later_put_down(
     struct spool_flight *flight = item->place;
     (void)index;
     plat_mutex_lock(&spool->mutex);
-    spool_cache_release(spool, flight->batch);
+    spool_cache_release(spool->cache, flight->batch);
     flight->batch = NULL;
     flight->put_down = true;
     flight->held = count;
@@ -69,7 +69,7 @@ enum spool_pick spool_later_pick_up(struct spool *base, size_t index, struct spo
         plat_mutex_unlock(&spool->mutex);
         return SPOOL_PICK_GONE;
     }
-    struct batch *batch = spool_cache_take_again(spool, flight->entry.row.id);
+    struct batch *batch = spool_cache_take_again(spool->cache, flight->entry.row.id);
     if (!batch) {
         flight->in_reading = true;
         plat_mutex_unlock(&spool->mutex);
@@ -77,7 +77,7 @@ enum spool_pick spool_later_pick_up(struct spool *base, size_t index, struct spo
         plat_mutex_lock(&spool->mutex);
         flight->in_reading = false;
         if (read == STORE_READ_OK) {
-            spool_cache_count(spool, batch);
+            spool_cache_count(spool->cache, batch);
         } else {
             result = pick_failed(spool, flight, read, err.code == ERR_MEMORY);
         }

@@ -39,18 +39,20 @@ static void stage_rest(struct spool_durable *spool, bool all)
 static void publish(struct spool_durable *spool)
 {
     struct batch *batch;
-    spool->lets_go = spool->lets_go && !spool->staged.head;
+    if (spool->staged.head) {
+        spool_cache_begin_round(spool->cache);
+    }
     for (size_t i = 0; (batch = batch_list_take(&spool->staged)); i++) {
         const struct store_row *row = &spool->rows[i];
         spool->pending_bytes -= batch->memory;
         if (row->id == 0) {
-            spool_cache_free(spool, batch);
+            spool_cache_free(spool->cache, batch);
             continue;
         }
         batch->number = row->id;
         batch->first_record = row->first_record;
         size_t stream = batch->stream;
-        spool_cache_add(spool, batch);
+        spool_cache_add(spool->cache, batch, spool->stream_cursors[stream]);
         for (size_t k = 0; k < spool->cursor_count; k++) {
             if (spool->cursors[k].reader.stream == stream) {
                 spool->cursors[k].at_tip = false;
@@ -281,7 +283,7 @@ static bool work(struct spool_durable *spool)
     round.all = !spool->waiting.head;
     stage_rest(spool, round.all);
     round.staged = spool->staged.head != NULL;
-    store_expect_reads(spool->settings.store, spool->lets_go);
+    store_expect_reads(spool->settings.store, spool_cache_lets_go(spool->cache));
     bool ok = store_commit(spool->settings.store, &committed, &err);
     if (ok) {
         spool->dropped = false;

@@ -32,7 +32,7 @@ static size_t memory_of(struct spool_rig *rig)
 {
     struct spool_durable *spool = spool_durable_of(rig->spool);
     plat_mutex_lock(&spool->mutex);
-    size_t bytes = spool->memory_bytes;
+    size_t bytes = spool_cache_bytes(spool->cache);
     plat_mutex_unlock(&spool->mutex);
     return bytes;
 }

@@ -25,7 +25,7 @@ static void a_batch_that_is_put_down_leaves_memory_and_is_read_again(void **stat
     struct spool_item second = rig_expect(&rig, 0, 6, 9);
     put_down(&rig, &first, 2);
     put_down(&rig, &second, 4);
-    assert_int_equal(spool_durable_of(rig.spool)->memory_bytes, 0);
+    assert_int_equal(spool_cache_bytes(spool_durable_of(rig.spool)->cache), 0);
     assert_int_equal(pick_up(&rig, &second), SPOOL_PICKED);
     assert_int_equal(rig_record(&second, 0), 6);
     rig_ack(&rig, 0, &second);
@@ -55,10 +55,10 @@ static void another_output_still_gets_what_one_has_put_down(void **state)
         put_down(&rig, &item, 5);
     }
     rig_take(&rig, 1, 1, 5);
-    assert_int_equal(spool_durable_of(rig.spool)->memory_bytes, 0);
+    assert_int_equal(spool_cache_bytes(spool_durable_of(rig.spool)->cache), 0);
     assert_int_equal(pick_up(&rig, &item), SPOOL_PICKED);
     rig_ack(&rig, 0, &item);
-    assert_int_equal(spool_durable_of(rig.spool)->memory_bytes, 0);
+    assert_int_equal(spool_cache_bytes(spool_durable_of(rig.spool)->cache), 0);
     rig_fini(&rig);
 }
 
