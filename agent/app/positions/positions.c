@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "app/positions/positions_own.h"
-#include "pipeline/batch/grow.h"
+#include "base/grow.h"
 #include "store/catalogue/catalogue_progress.h"
 #include "store/catalogue/catalogue_sources.h"
 
@@ -276,11 +276,9 @@ void positions_file_end(
     struct positions *p, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence)
 {
     plat_mutex_lock(&p->mutex);
-    struct positions_file *files = grow_list(
-        p->files, p->file_count, &p->file_capacity, sizeof(*files));
-    if (files) { /* else the next run delivers the file again, and no output takes it */
-        p->files = files;
-        struct positions_file *file = &files[p->file_count++];
+    /* Without memory the next run delivers the file again, and no output takes it. */
+    if (grow_list(&p->files, p->file_count, &p->file_capacity, sizeof(*p->files))) {
+        struct positions_file *file = &p->files[p->file_count++];
         *file = (struct positions_file){.session = session, .last_sequence = last_sequence};
         memcpy(file->id, file_id, sizeof(file->id));
     }

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 
 #include "app/plan/app_dead_letters.h"
+#include "base/grow.h"
 #include "base/order.h"
 #include "base/visible.h"
 #include "cli/options/config_options.h"
 #include "cli/text/deadletter_replay.h"
 #include "cli/text/deadletter_text.h"
 #include "event/value/value_json.h"
-#include "pipeline/batch/grow.h"
 #include "platform/plat_file.h"
 
 /* `etwship deadletter`: records that destinations rejected, of a running or a stopped agent. */
@@ -160,14 +160,12 @@ static bool collect(void *self, const struct dead_letter *letter)
     if (!is_wanted(call, letter)) {
         return true;
     }
-    uint64_t *found = grow_list(
-        call->found, call->found_count, &call->found_capacity, sizeof(*found));
-    call->out_of_memory = !found;
-    if (found) {
-        call->found = found;
-        found[call->found_count++] = letter->id;
+    call->out_of_memory = !grow_list(
+        &call->found, call->found_count, &call->found_capacity, sizeof(*call->found));
+    if (!call->out_of_memory) {
+        call->found[call->found_count++] = letter->id;
     }
-    return found != NULL;
+    return !call->out_of_memory;
 }
 
 /* True if all named dead letters exist. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/batch/grow.h"
+#include "base/grow.h"
 
 enum { MAX_EARLY = 8192 };
 
@@ -61,15 +61,10 @@ static bool apply_early(struct ack_mark *mark)
 
 static bool add_early(struct ack_mark *mark, const struct batch *batch)
 {
-    if (mark->early_count == MAX_EARLY) {
+    if (mark->early_count == MAX_EARLY ||
+        !grow_list(&mark->early, mark->early_count, &mark->early_capacity, sizeof(*mark->early))) {
         return false;
     }
-    struct ack_mark_early *list = grow_list(
-        mark->early, mark->early_count, &mark->early_capacity, sizeof(*list));
-    if (!list) {
-        return false;
-    }
-    mark->early = list;
     struct ack_mark_early early = {.number = batch->number, .segment_count = batch->segment_count};
     size_t size = batch->segment_count * sizeof(*early.segments);
     early.segments = malloc(size ? size : 1);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "pipeline/batch/grow.h"
+#include "base/grow.h"
 
 struct batch *batch_create(size_t route_count, struct block_pool *pool, uint64_t now_ns)
 {
@@ -40,12 +40,10 @@ bool batch_mark(struct batch *batch, const struct batch_segment *segment)
         *last = mark;
         return true;
     }
-    struct batch_segment *segments = grow_list(
-        batch->segments, batch->segment_count, &batch->segment_capacity, sizeof(*segments));
-    if (!segments) {
+    if (!grow_list(&batch->segments, batch->segment_count, &batch->segment_capacity,
+            sizeof(*batch->segments))) {
         return false;
     }
-    batch->segments = segments;
     batch->segments[batch->segment_count++] = mark;
     return true;
 }

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 void batch_part_fini(struct batch_part *part)
 {
     buf_fini(&part->bytes);
@@ -13,11 +15,8 @@ void batch_part_fini(struct batch_part *part)
 static bool reserve(struct batch_part *part, size_t count)
 {
     if (count > part->capacity) {
-        uint32_t *ends = realloc(part->ends, count * sizeof(*ends));
-        part->ends = ends ? ends : part->ends;
-        uint32_t *routes = realloc(part->routes, count * sizeof(*routes));
-        part->routes = routes ? routes : part->routes;
-        if (!ends || !routes) {
+        if (!grow_array(&part->ends, count, sizeof(*part->ends)) ||
+            !grow_array(&part->routes, count, sizeof(*part->routes))) {
             return false;
         }
         part->capacity = count;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "pipeline/batch/grow.h"
+#include "base/grow.h"
 
 /* Pieces of much the same size take blocks of one size. */
 enum { BLOCK_STEP_BYTES = 32 * 1024 };
@@ -63,20 +63,9 @@ void piece_reserve(struct piece *piece, size_t bytes)
 
 static bool grow_marks(struct piece *piece, bool with_sequences)
 {
-    uint32_t *ends = grow_list(piece->ends, piece->count, &piece->capacity, sizeof(*ends));
-    if (!ends) {
-        return false;
-    }
-    piece->ends = ends;
-    if (with_sequences) {
-        uint64_t *sequences = grow_list(
-            piece->sequences, piece->count, &piece->sequence_capacity, sizeof(*sequences));
-        if (!sequences) {
-            return false;
-        }
-        piece->sequences = sequences;
-    }
-    return true;
+    return grow_list(&piece->ends, piece->count, &piece->capacity, sizeof(*piece->ends)) &&
+           (!with_sequences || grow_list(&piece->sequences, piece->count, &piece->sequence_capacity,
+                                   sizeof(*piece->sequences)));
 }
 
 static void cut_marks(struct piece *piece)
@@ -102,13 +91,11 @@ void piece_take_back(struct piece *piece, uint32_t start)
 static struct record_position *fill_positions(struct piece *piece, size_t count)
 {
     while (piece->position_count < count) {
-        struct record_position *positions = grow_list(
-            piece->positions, piece->position_count, &piece->position_capacity, sizeof(*positions));
-        if (!positions) {
+        if (!grow_list(&piece->positions, piece->position_count, &piece->position_capacity,
+                sizeof(*piece->positions))) {
             return NULL;
         }
-        piece->positions = positions;
-        positions[piece->position_count++] = (struct record_position){.buffer_offset = 0};
+        piece->positions[piece->position_count++] = (struct record_position){.buffer_offset = 0};
     }
     return piece->positions;
 }

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "pipeline/batch/grow.h"
+#include "base/grow.h"
 
 enum { MAX_ARENA_BYTES = 64 * 1024 * 1024 };
 
@@ -36,14 +36,9 @@ static uint32_t index_of(struct routes *routes, struct span name)
     if (known) {
         return (uint32_t)((uintptr_t)known - 1);
     }
-    struct span *names = grow_list(
-        routes->names, routes->name_count, &routes->name_capacity, sizeof(name));
-    if (!names) {
-        return UINT32_MAX;
-    }
-    routes->names = names;
     struct span copy;
-    if (!arena_copy(&routes->arena, name, &copy) ||
+    if (!grow_list(&routes->names, routes->name_count, &routes->name_capacity, sizeof(name)) ||
+        !arena_copy(&routes->arena, name, &copy) ||
         !map_put(&routes->map, copy, (void *)(uintptr_t)(routes->name_count + 1))) {
         return UINT32_MAX;
     }
@@ -53,13 +48,11 @@ static uint32_t index_of(struct routes *routes, struct span name)
 
 static bool add_index(struct routes *routes, uint32_t index)
 {
-    uint32_t *indexes = grow_list(routes->indexes, routes->count, &routes->capacity, sizeof(index));
-    if (!indexes) {
-        return false;
+    bool has_room = grow_list(&routes->indexes, routes->count, &routes->capacity, sizeof(index));
+    if (has_room) {
+        routes->indexes[routes->count++] = index;
     }
-    routes->indexes = indexes;
-    routes->indexes[routes->count++] = index;
-    return true;
+    return has_room;
 }
 
 bool routes_add(struct routes *routes, struct span name)

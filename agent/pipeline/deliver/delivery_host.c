@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "outputs/delivery_id.h"
 #include "pipeline/batch/back_off.h"
 #include "pipeline/deliver/delivery_part.h"
@@ -96,30 +97,18 @@ void delivery_host_destroy(struct delivery_host *host)
     free(host);
 }
 
-static bool grow_list(uint32_t **list, size_t count)
-{
-    uint32_t *grown = realloc(*list, count * sizeof(*grown));
-    *list = grown ? grown : *list;
-    return grown != NULL;
-}
-
 static bool grow(struct delivery_host *host, const struct delivery *delivery)
 {
     size_t count = delivery->record_count;
-    if (delivery->bytes.size > host->capacity_bytes) {
-        uint8_t *rest = realloc(host->rest, delivery->bytes.size);
-        if (!rest) {
-            return false;
-        }
-        host->rest = rest;
-        host->capacity_bytes = delivery->bytes.size;
+    if (!grow_to(&host->rest, delivery->bytes.size, &host->capacity_bytes, 1)) {
+        return false;
     }
     if (count > host->capacity_records) {
-        enum record_status *statuses = realloc(host->statuses, count * sizeof(*statuses));
-        host->statuses = statuses ? statuses : host->statuses;
-        if (!statuses || !grow_list(&host->rest_ends, count) ||
-            !grow_list(&host->rest_routes, count) || !grow_list(&host->rest_records, count) ||
-            !grow_list(&host->rest_places, count)) {
+        if (!grow_array(&host->statuses, count, sizeof(*host->statuses)) ||
+            !grow_array(&host->rest_ends, count, sizeof(*host->rest_ends)) ||
+            !grow_array(&host->rest_routes, count, sizeof(*host->rest_routes)) ||
+            !grow_array(&host->rest_records, count, sizeof(*host->rest_records)) ||
+            !grow_array(&host->rest_places, count, sizeof(*host->rest_places))) {
             return false;
         }
         host->capacity_records = count;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "pipeline/batch/grow.h"
+#include "base/grow.h"
 
 enum { NAME_MAX_BYTES = 512 };
 
@@ -21,13 +21,11 @@ static struct eviction *find(struct evictions *evictions, struct span output)
             return &row->sum;
         }
     }
-    struct eviction_row *rows = grow_list(
-        evictions->rows, evictions->count, &evictions->capacity, sizeof(*rows));
-    if (!rows) {
+    if (!grow_list(
+            &evictions->rows, evictions->count, &evictions->capacity, sizeof(*evictions->rows))) {
         return &evictions->unnamed;
     }
-    evictions->rows = rows;
-    struct eviction_row *row = &rows[evictions->count++];
+    struct eviction_row *row = &evictions->rows[evictions->count++];
     *row = (struct eviction_row){.size = name.size};
     if (name.size) {
         memcpy(row->name, name.data, name.size);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "pipeline/deliver/outlet_checkpoint.h"
 #include "pipeline/deliver/outlet_parked.h"
 #include "platform/plat_system.h"
@@ -102,19 +103,6 @@ void outlet_batch_on_park(void *self, size_t record, const struct output_rejecti
     }
 }
 
-static bool reserve_list(uint32_t **list, size_t *capacity, size_t count)
-{
-    if (count > *capacity) {
-        uint32_t *grown = realloc(*list, count * sizeof(*grown));
-        if (!grown) {
-            return false;
-        }
-        *list = grown;
-        *capacity = count;
-    }
-    return true;
-}
-
 /* Had the output this part of the batch before a restart? */
 static bool was_delivered(const struct outlet_lane *lane, const struct batch_segment *segment)
 {
@@ -173,7 +161,8 @@ void outlet_batch_on_left(void *self, const uint32_t *records, size_t count)
     const struct spool_item *item = lane->item;
     struct spool *spool = settings->spool;
     if (outlet_checkpoint_has(lane->outlet) || lane->undelivered ||
-        !reserve_list(&lane->left, &lane->left_capacity, lane->batch->piece.count)) {
+        !grow_to(
+            &lane->left, lane->batch->piece.count, &lane->left_capacity, sizeof(*lane->left))) {
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -265,7 +254,8 @@ static void deliver_range(struct outlet_lane *lane, size_t first, size_t count)
         return;
     }
     bool over = is_over(lane);
-    while (!over && first && !reserve_list(&lane->ends, &lane->end_capacity, count)) {
+    while (
+        !over && first && !grow_to(&lane->ends, count, &lane->end_capacity, sizeof(*lane->ends))) {
         over = !outlet_lane_pause(lane, NO_MEMORY_WAIT_MS);
     }
     lane->first = first;
@@ -475,18 +465,9 @@ static bool prepare_to_park(struct outlet_lane *lane)
         return true;
     }
     const struct routes *routes = &piece->routes[lane->item->route];
-    if (piece->count > lane->marks_capacity) {
-        free(lane->marks);
-        lane->marks = malloc(piece->count);
-        lane->marks_capacity = lane->marks ? piece->count : 0;
-    }
-    if (routes->name_count > lane->shut_capacity) {
-        free(lane->shut);
-        lane->shut = malloc(routes->name_count * sizeof(*lane->shut));
-        lane->shut_capacity = lane->shut ? routes->name_count : 0;
-    }
-    if (!lane->marks || !lane->shut ||
-        !reserve_list(&lane->list, &lane->list_capacity, piece->count)) {
+    if (!grow_to(&lane->marks, piece->count, &lane->marks_capacity, sizeof(*lane->marks)) ||
+        !grow_to(&lane->shut, routes->name_count, &lane->shut_capacity, sizeof(*lane->shut)) ||
+        !grow_to(&lane->list, piece->count, &lane->list_capacity, sizeof(*lane->list))) {
         return false;
     }
     memset(lane->marks, 0, piece->count);

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "store/catalogue/catalogue_sources.h"
@@ -389,10 +390,9 @@ static struct open_loss *add_stranger(struct losses *losses, const struct catalo
         [WORD_STAGE] = gap->stage,
         [WORD_REASON] = gap->reason,
         [WORD_UNIT] = gap->unit};
-    struct stranger **strangers = realloc(
-        (void *)losses->strangers, (losses->stranger_count + 1) * sizeof(struct stranger *));
-    losses->strangers = strangers ? strangers : losses->strangers;
-    struct stranger *stranger = strangers ? calloc(1, sizeof(*stranger)) : NULL;
+    bool has_room = grow_array(
+        &losses->strangers, losses->stranger_count + 1, sizeof(*losses->strangers));
+    struct stranger *stranger = has_room ? calloc(1, sizeof(*stranger)) : NULL;
     if (!stranger) {
         return NULL;
     }
@@ -480,10 +480,8 @@ static bool hand_over_one(struct losses *losses, size_t index, struct losses_lef
 {
     struct open_loss *open = loss_at(losses, index);
     struct catalogue_gap key = key_of(losses, index);
-    struct loss_left **items = realloc(
-        (void *)left->items, (left->count + 1) * sizeof(struct loss_left *));
-    left->items = items ? items : left->items;
-    struct loss_left *item = items ? calloc(1, sizeof(*item)) : NULL;
+    bool has_room = grow_array(&left->items, left->count + 1, sizeof(*left->items));
+    struct loss_left *item = has_room ? calloc(1, sizeof(*item)) : NULL;
     if (!item) {
         return false;
     }

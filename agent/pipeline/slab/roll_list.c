@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/batch/grow.h"
+#include "base/grow.h"
 
 struct roll_list *roll_list_create(size_t route_count)
 {
@@ -62,12 +62,8 @@ bool roll_list_count(struct roll_list *list, const struct roll_key *key, uint64_
 
 bool roll_list_has_room(struct roll_list *list)
 {
-    if (list->count == ROLL_LIST_MAX || list->texts.bytes.size > PIECE_FULL_BYTES) {
-        return false;
-    }
-    struct roll *items = grow_list(list->items, list->count, &list->capacity, sizeof(*list->items));
-    list->items = items ? items : list->items;
-    return items != NULL;
+    return list->count < ROLL_LIST_MAX && list->texts.bytes.size <= PIECE_FULL_BYTES &&
+           grow_list(&list->items, list->count, &list->capacity, sizeof(*list->items));
 }
 
 void roll_list_add(
