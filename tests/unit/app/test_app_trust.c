@@ -13,10 +13,10 @@
 
 /* Which places are judged. tests/unit/trust tests the verdicts. */
 
-enum { MAX_PATH = TEMP_FOLDER_BYTES + 64, MAX_SAID = 16 * 1024 };
+enum { MAX_PATH = TEMP_FOLDER_BYTES + 64, MAX_REPORTS = 16 * 1024 };
 
 static char folder[TEMP_FOLDER_BYTES];
-static char said[MAX_SAID];
+static char reports[MAX_REPORTS];
 
 static const char *in_folder(const char *name)
 {
@@ -97,8 +97,8 @@ static int tear_down(void **state)
 static void hear(void *self, const char *text)
 {
     (void)self;
-    size_t size = strlen(said);
-    snprintf(said + size, sizeof(said) - size, "%s\n", text);
+    size_t size = strlen(reports);
+    snprintf(reports + size, sizeof(reports) - size, "%s\n", text);
 }
 
 /* The number of reported places; their words are in `said`. */
@@ -111,7 +111,7 @@ static size_t find_in(enum app_trust_scope scope, const char *setting, enum app_
     config_report_init(&report);
     assert_true(app_config_load(in_folder("main.yaml"), app_modules(), &options, &config, &report));
     config_report_fini(&report);
-    said[0] = 0;
+    reports[0] = 0;
     size_t count = app_trust_find(&config, scope, owner, hear, NULL);
     app_config_fini(&config);
     return count;
@@ -131,7 +131,7 @@ static size_t find(const char *setting)
 static void need_a_place_of_our_own(void)
 {
     if (find(NULL) != 0) {
-        print_message("%s", said);
+        print_message("%s", reports);
         skip();
     }
 }
@@ -174,8 +174,9 @@ static void each_place_that_is_believed_is_looked_at(void **state)
         set_mode(cases[i].name, cases[i].mode);
         assert_int_equal(find(NULL), 1);
         snprintf(start, sizeof(start), "%s: ", in_folder(cases[i].name));
-        assert_non_null(strstr(said, start));
-        assert_int_equal(strstr(said, "to correct it: chmod g") != NULL, !(cases[i].mode & 01000));
+        assert_non_null(strstr(reports, start));
+        assert_int_equal(
+            strstr(reports, "to correct it: chmod g") != NULL, !(cases[i].mode & 01000));
         set_mode(cases[i].name, cases[i].good_mode);
     }
 }
@@ -189,7 +190,7 @@ static void where_outputs_write_matters_to_everybody(void **state)
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         mode_t good = strchr(places[i], '.') ? 0600 : 0755;
         set_mode(places[i], 0777);
-        said[0] = 0;
+        reports[0] = 0;
         assert_int_equal(find_in(APP_TRUST_OUTPUTS, NULL, APP_TRUST_PROCESS), i < 2);
         assert_int_equal(find(NULL), 1);
         set_mode(places[i], good);
@@ -256,7 +257,7 @@ static void definitions_that_are_too_many_to_judge_are_not_trusted(void **state)
         set_mode(name, 0644);
     }
     assert_int_equal(find(NULL), 1);
-    assert_non_null(strstr(said, "it has too many files"));
+    assert_non_null(strstr(reports, "it has too many files"));
     for (int i = 0; i < TOO_MANY; i++) {
         snprintf(name, sizeof(name), "schema/a/%d.man", i);
         remove(in_folder(name));
@@ -274,7 +275,7 @@ static void a_path_that_is_too_long_to_judge_is_not_trusted(void **state)
     memset(setting + start, 'x', LONGEST);
     snprintf(setting + start + LONGEST, sizeof(setting) - (size_t)start - LONGEST, "/agent.log");
     assert_int_equal(find(setting), 1);
-    assert_non_null(strstr(said, "the path is too long"));
+    assert_non_null(strstr(reports, "the path is too long"));
 }
 
 static void a_folder_is_judged_after_it_was_made(void **state)

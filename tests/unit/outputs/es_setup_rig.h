@@ -13,7 +13,7 @@
 /* `setup` and `test-output` against a scripted server, in states that real ones are seldom in
  * (hidden, old, without rights, with lifecycles). Real ones: tests/integration/opensearch. */
 
-enum { SECOND_NS = 1000000000, MAX_SAID = 8192 };
+enum { SECOND_NS = 1000000000, MAX_FINDINGS = 8192 };
 
 #define OPENSEARCH "{\"version\":{\"distribution\":\"opensearch\",\"number\":\"2.19.6\"}}"
 #define ELASTICSEARCH "{\"version\":{\"number\":\"8.19.0\"},\"tagline\":\"You Know, for Search\"}"
@@ -44,7 +44,7 @@ struct fixture {
     struct es_lifecycle lifecycle;
     struct es_setup setup;
     struct output_talk talk;
-    char said[MAX_SAID]; /* a line each: '+', ' ' or '-' and the text */
+    char findings[MAX_FINDINGS]; /* a line each: '+', ' ' or '-' and the text */
     char shown[64 * 1024];
 };
 
@@ -110,8 +110,8 @@ static inline void say(void *f_, enum output_finding finding, const char *text)
     static const char marks[] = {
         [OUTPUT_FOUND_GOOD] = '+', [OUTPUT_FOUND_NOTE] = ' ', [OUTPUT_FOUND_FAULT] = '-'};
     struct fixture *f = f_;
-    size_t at = strlen(f->said);
-    snprintf(f->said + at, sizeof(f->said) - at, "%c%s\n", marks[finding], text);
+    size_t at = strlen(f->findings);
+    snprintf(f->findings + at, sizeof(f->findings) - at, "%c%s\n", marks[finding], text);
 }
 
 static inline void show(void *f_, const char *method, const char *path, struct span body)
@@ -150,20 +150,20 @@ static inline void stop(struct fixture *f)
 
 static inline bool run(struct fixture *f)
 {
-    f->said[0] = '\0';
+    f->findings[0] = '\0';
     return es_setup_run(&f->setup, &f->talk);
 }
 
 static inline bool try(struct fixture *f)
 {
-    f->said[0] = '\0';
+    f->findings[0] = '\0';
     return es_try_run(&f->setup, &f->talk);
 }
 
 static inline void assert_says(const struct fixture *f, const char *text)
 {
-    if (!strstr(f->said, text)) {
-        fail_msg("not said: %s, but: %s", text, f->said);
+    if (!strstr(f->findings, text)) {
+        fail_msg("not said: %s, but: %s", text, f->findings);
     }
 }
 

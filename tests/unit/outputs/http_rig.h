@@ -46,8 +46,8 @@ static inline void http_rig_assert_found(struct http_rig *s, const char *more,
     http_fake_script(s->fake, reply, 1);
     snprintf(yaml, sizeof(yaml), "{%s: '%s', proxy: ''%s}", s->key, http_fake_url(s->fake), more);
     assert_int_equal(rig_examine(&s->rig, s->ops, yaml), good);
-    if (!strstr(s->rig.said, words)) {
-        fail_msg("no \"%s\" in: %s", words, s->rig.said);
+    if (!strstr(s->rig.findings, words)) {
+        fail_msg("no \"%s\" in: %s", words, s->rig.findings);
     }
     assert_int_equal(http_fake_count(s->fake), 1);
     assert_true(span_equal(http_fake_request(s->fake, 0)->body, body));

@@ -30,7 +30,7 @@ struct output_rig {
     struct rig_rejection rejected[RIG_RECORDS];
     size_t rejected_count;
     bool (*stops)(void); /* NULL: never */
-    char said[8192];     /* of an examination or a set-up */
+    char findings[8192]; /* of an examination or a set-up */
     char shown[32768];
     bool repeated; /* what is sent, as delivery.repeated */
 };
@@ -124,8 +124,8 @@ static inline void rig_say(void *rig_, enum output_finding finding, const char *
 {
     static const char *const words[] = {"good", "note", "fault"};
     struct output_rig *rig = rig_;
-    size_t at = strlen(rig->said);
-    snprintf(rig->said + at, sizeof(rig->said) - at, "%s: %s\n", words[finding], text);
+    size_t at = strlen(rig->findings);
+    snprintf(rig->findings + at, sizeof(rig->findings) - at, "%s: %s\n", words[finding], text);
 }
 
 static inline void rig_show(void *rig_, const char *method, const char *path, struct span body)

@@ -84,7 +84,7 @@ static void a_refusal_says_what_to_do(void **state)
     static const struct {
         int status;
         const char *body;
-        const char *said;
+        const char *findings;
     } rows[] = {
         {401, "Unauthorized", "check auth"},
         {403,
@@ -101,7 +101,7 @@ static void a_refusal_says_what_to_do(void **state)
         f->server.put_status = rows[i].status;
         f->server.put_body = rows[i].body;
         assert_false(run(f));
-        assert_says(f, rows[i].said);
+        assert_says(f, rows[i].findings);
         stop(f);
     }
 }
@@ -145,7 +145,7 @@ static void no_part_of_a_secret_is_left_by_a_cut(void **state)
                 try(f);
             }
             assert_says(f, before > 9 ? "xxxxxxxxx" : "***");
-            assert_null(strstr(f->said, "k3y-"));
+            assert_null(strstr(f->findings, "k3y-"));
         }
     }
     stop(f);
@@ -176,7 +176,7 @@ static void a_dry_run_only_shows(void **state)
     assert_non_null(strstr(f->shown, "PUT /_plugins/_ism/policies/keep\n"));
     assert_non_null(strstr(f->shown, "PUT /_index_template/etwship-logs-etw.events\n"));
     assert_says(f, "indices:admin/index_template/*");
-    assert_null(strstr(f->said, "is unknown"));
+    assert_null(strstr(f->findings, "is unknown"));
     stop(f);
 }
 
@@ -190,7 +190,7 @@ static void a_dry_run_says_when_it_guesses_the_server(void **state)
         f->urls[0] = i < 2 ? f->urls[0] : "http://127.0.0.1:1";
         assert_true(run(f));
         assert_says(f, " the kind of the server is unknown: this is for Elasticsearch");
-        assert_null(strstr(f->said, "ISM"));
+        assert_null(strstr(f->findings, "ISM"));
         assert_non_null(strstr(f->shown, "\"flattened\""));
         f->lifecycle = (struct es_lifecycle){"keep", 240 * 3600 * (uint64_t)SECOND_NS};
         assert_true(run(f));
@@ -200,7 +200,7 @@ static void a_dry_run_says_when_it_guesses_the_server(void **state)
     struct fixture *f = start(ELASTICSEARCH);
     f->talk.dry_run = true;
     assert_true(run(f));
-    assert_null(strstr(f->said, "is unknown"));
+    assert_null(strstr(f->findings, "is unknown"));
     stop(f);
 }
 
@@ -238,7 +238,7 @@ static void an_index_in_the_place_of_a_data_stream_is_told(void **state)
     f->server.resolved = "{\"indices\":[],\"aliases\":[],\"data_streams\":[{\"name\":\"logs-etw."
                          "events-default\",\"backing_indices\":[\".ds-x-000001\"]}]}";
     assert_true(run(f));
-    assert_null(strstr(f->said, words));
+    assert_null(strstr(f->findings, words));
     f->server.resolved = "{\"indices\":[{\"name\":\"logs-etw.events-default\",\"attributes\":["
                          "\"open\"]}],\"aliases\":[],\"data_streams\":[]}";
     assert_true(run(f));

@@ -4,7 +4,7 @@ static void a_test_names_the_layer_that_is_at_fault(void **state)
 {
     static const struct {
         const char *url;
-        const char *said;
+        const char *findings;
     } rows[] = {
         {"http://127.0.0.1:1", "-connection (TCP): "},
         {"http://name.invalid:9200", "-name (DNS): "},
@@ -14,7 +14,7 @@ static void a_test_names_the_layer_that_is_at_fault(void **state)
         struct fixture *f = start(OPENSEARCH);
         f->urls[0] = rows[i].url;
         assert_false(try(f));
-        assert_says(f, rows[i].said);
+        assert_says(f, rows[i].findings);
         stop(f);
     }
 }
@@ -38,7 +38,7 @@ static void a_test_names_what_the_server_is_and_whether_it_lets_us_in(void **sta
         const char *root;
         int status;
         bool good;
-        const char *said;
+        const char *findings;
     } rows[] = {
         {OPENSEARCH, 200, true, "it is OpenSearch 2.19.6"},
         {ELASTICSEARCH, 200, true, "it is Elasticsearch 8.19.0"},
@@ -55,7 +55,7 @@ static void a_test_names_what_the_server_is_and_whether_it_lets_us_in(void **sta
         f->server.root = rows[i].root;
         f->server.root_status = rows[i].status;
         assert_int_equal(try(f), rows[i].good);
-        assert_says(f, rows[i].said);
+        assert_says(f, rows[i].findings);
         stop(f);
     }
 }

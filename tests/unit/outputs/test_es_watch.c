@@ -11,7 +11,7 @@ static struct es_watch *watch(struct fixture *f)
     const struct output_env env = {.name = "siem", .warn = warn, .host = f};
     struct es_watch *watch = es_watch_create(&f->setup, &env, &err);
     assert_non_null(watch);
-    f->said[0] = '\0';
+    f->findings[0] = '\0';
     return watch;
 }
 
@@ -23,9 +23,9 @@ static void a_missing_template_is_told_once(void **state)
     es_watch_look(w);
     assert_says(f, "etwship-logs-etw.events is missing");
     assert_says(f, "run: etwship setup siem\n");
-    f->said[0] = '\0';
+    f->findings[0] = '\0';
     es_watch_look(w);
-    assert_string_equal(f->said, "");
+    assert_string_equal(f->findings, "");
     assert_int_equal(http_fake_count(f->fake), 1);
     es_watch_destroy(w);
     stop(f);
@@ -38,7 +38,7 @@ static void the_template_of_setup_is_fine_and_another_one_is_told(void **state)
     assert_true(run(f));
     struct es_watch *w = watch(f);
     es_watch_look(w);
-    assert_string_equal(f->said, "");
+    assert_string_equal(f->findings, "");
     es_watch_destroy(w);
     snprintf(f->server.template, sizeof(f->server.template), "{\"index_templates\":[]}");
     w = watch(f);
@@ -57,7 +57,7 @@ static void a_server_that_is_away_is_asked_again(void **state)
     f->hosts.count = 2;
     struct es_watch *w = watch(f);
     es_watch_look(w);
-    assert_string_equal(f->said, "");
+    assert_string_equal(f->findings, "");
     es_watch_look(w);
     assert_says(f, "is missing");
     es_watch_destroy(w);
@@ -76,7 +76,7 @@ static void a_server_that_refuses_to_say_is_left_in_peace(void **state)
         http_fake_script(f->fake, &refusal, 1);
         es_watch_look(w);
         es_watch_look(w);
-        assert_string_equal(f->said, "");
+        assert_string_equal(f->findings, "");
         assert_int_equal(http_fake_count(f->fake), 1);
         es_watch_destroy(w);
         stop(f);
@@ -95,7 +95,7 @@ static void a_server_that_cannot_say_yet_is_asked_again(void **state)
         http_fake_handle(f->fake, NULL, NULL);
         http_fake_script(f->fake, &replies[i], 1);
         es_watch_look(w);
-        assert_string_equal(f->said, "");
+        assert_string_equal(f->findings, "");
         http_fake_handle(f->fake, answer, &f->server);
         es_watch_look(w);
         assert_says(f, "is missing");

@@ -10,25 +10,25 @@
 /* The words of `etwship test-output` about the place to which a path leads. */
 static char folder[TEMP_FOLDER_BYTES];
 
-struct said {
+struct examined {
     enum output_finding finding;
     char text[1024];
 };
 
 static void on_say(void *self, enum output_finding finding, const char *text)
 {
-    struct said *said = self;
-    said->finding = finding;
-    snprintf(said->text, sizeof(said->text), "%s", text);
+    struct examined *examined = self;
+    examined->finding = finding;
+    snprintf(examined->text, sizeof(examined->text), "%s", text);
 }
 
-static struct said examine(const char *path)
+static struct examined examine(const char *path)
 {
-    struct said said = {.text = ""};
-    const struct output_talk talk = {.name = "file", .say = on_say, .host = &said};
+    struct examined examined = {.text = ""};
+    const struct output_talk talk = {.name = "file", .say = on_say, .host = &examined};
     bool good = file_try(path, &talk);
-    assert_int_equal(said.finding, good ? OUTPUT_FOUND_GOOD : OUTPUT_FOUND_FAULT);
-    return said;
+    assert_int_equal(examined.finding, good ? OUTPUT_FOUND_GOOD : OUTPUT_FOUND_FAULT);
+    return examined;
 }
 
 static int make_folder(void **state)
@@ -76,11 +76,11 @@ static void a_file_in_the_root_is_of_the_root(void **state)
     (void)state;
     static const char *const paths[] = {"/e.ndjson", "/{provider.name}", "/"};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        struct said said = examine(paths[i]);
-        const char *expected = said.finding == OUTPUT_FOUND_GOOD ? "/: files can be made there"
-                                                                 : "//etwship-test-";
-        assert_memory_equal(said.text, expected, strlen(expected));
-        assert_null(strstr(said.text, "missing"));
+        struct examined examined = examine(paths[i]);
+        const char *expected = examined.finding == OUTPUT_FOUND_GOOD ? "/: files can be made there"
+                                                                     : "//etwship-test-";
+        assert_memory_equal(examined.text, expected, strlen(expected));
+        assert_null(strstr(examined.text, "missing"));
     }
 }
 
@@ -91,9 +91,10 @@ static void a_folder_below_a_file_cannot_be_made(void **state)
     snprintf(path, sizeof(path), "%s/plain", folder);
     assert_true(plat_file_replace(path, span_text("x"), NULL));
     snprintf(path, sizeof(path), "%s/plain/e.ndjson", folder);
-    struct said said = examine(path);
-    assert_int_equal(said.finding, OUTPUT_FOUND_FAULT);
-    assert_non_null(strstr(said.text, "give the user that runs etwship the right to write there"));
+    struct examined examined = examine(path);
+    assert_int_equal(examined.finding, OUTPUT_FOUND_FAULT);
+    assert_non_null(
+        strstr(examined.text, "give the user that runs etwship the right to write there"));
 }
 
 int main(void)

@@ -472,7 +472,7 @@ static void set_up_shows_the_table_and_the_rule(void **state)
         assert_non_null(strstr(rig.shown, "\"streamDeclarations\":{\"Custom-Mine\":"));
         assert_non_null(strstr(rig.shown, "\"outputStream\":\"Custom-Etw_CL\""));
         assert_non_null(strstr(rig.shown, ecs ? "winlog.event_data" : "tostring(provider.name)"));
-        assert_non_null(strstr(rig.said, "Monitoring Metrics Publisher"));
+        assert_non_null(strstr(rig.findings, "Monitoring Metrics Publisher"));
         /* Tables of the workspace's own take native events. */
         static const char *const tables[] = {"ASimDnsActivityLogs", "WindowsEvent"};
         for (size_t i = 0; i < 2; i++) {
@@ -496,10 +496,10 @@ static void an_examination_names_what_is_wrong(void **state)
     assert_true(rig_examine(&rig, &output_azure_logs, yaml(as_machine, "")));
     s.answer.status = 403;
     assert_false(rig_examine(&rig, &output_azure_logs, yaml(as_machine, "")));
-    assert_non_null(strstr(rig.said, "lacks the role Monitoring Metrics Publisher"));
+    assert_non_null(strstr(rig.findings, "lacks the role Monitoring Metrics Publisher"));
     s.token_status = 400;
     assert_false(rig_examine(&rig, &output_azure_logs, yaml(with_secret, "")));
-    assert_non_null(strstr(rig.said, "Entra issued no token"));
+    assert_non_null(strstr(rig.findings, "Entra issued no token"));
     http_fake_stop(s.fake);
 }
 

@@ -361,7 +361,7 @@ static void the_credentials_of_a_header_are_secret_without_their_scheme(void **s
 {
     (void)state;
     static const struct {
-        const char *headers, *said, *shown;
+        const char *headers, *body_text, *shown;
     } cases[] = {
         {"Authorization: 'Splunk 12345678-abcd'", "bad 12345678-abcd!", "bad ***!"},
         {"Authorization: 'Splunk 12345678-abcd'", "bad Splunk 12345678-abcd!", "bad ***!"},
@@ -376,7 +376,7 @@ static void the_credentials_of_a_header_are_secret_without_their_scheme(void **s
         char more[128];
         snprintf(more, sizeof(more), ", headers: {%s}", cases[i].headers);
         setup(&f, "/in", more);
-        const struct http_fake_reply reply = {.status = 400, .body = cases[i].said};
+        const struct http_fake_reply reply = {.status = 400, .body = cases[i].body_text};
         http_fake_script(f.fake, &reply, 1);
         assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_REJECTED);
         assert_string_equal(f.rejected[0].reason, cases[i].shown);

@@ -518,14 +518,14 @@ static void an_examination_says_what_is_there_and_what_is_missing(void **state)
     kafka_fake_make_topic(fake, "t", 1);
     kafka_fake_make_topic(fake, "etwship-positions", 4);
     assert_true(rig_examine(&rig, &output_kafka, yaml("")));
-    assert_says(rig.said, "good: a broker answers");
-    assert_says(rig.said, "good: topic t exists, with 1 partitions");
-    assert_says(rig.said, "good: the brokers allow transactions (tried as etwship-test-test)");
-    assert_says(rig.said, "good: topic etwship-positions exists, with 4 partitions");
+    assert_says(rig.findings, "good: a broker answers");
+    assert_says(rig.findings, "good: topic t exists, with 1 partitions");
+    assert_says(rig.findings, "good: the brokers allow transactions (tried as etwship-test-test)");
+    assert_says(rig.findings, "good: topic etwship-positions exists, with 4 partitions");
     assert_false(
         rig_examine(&rig, &output_kafka, "{brokers: ['127.0.0.1:1'], topic: t, transport: tcp}"));
-    assert_says(rig.said, "fault: kafka: ");
-    assert_says(rig.said, "refused");
+    assert_says(rig.findings, "fault: kafka: ");
+    assert_says(rig.findings, "refused");
     kafka_fake_stop(fake);
 }
 

@@ -158,7 +158,7 @@ static void a_session_that_cannot_be_opened_says_why(void **state)
         fake = relp_fake_start();
         relp_fake_answers(fake, NULL, cases[i].answer);
         assert_false(rig_examine(&trial, &output_relp, yaml("")));
-        assert_non_null(strstr(trial.said, cases[i].words));
+        assert_non_null(strstr(trial.findings, cases[i].words));
         relp_fake_stop(fake);
     }
     struct output_rig trial;

@@ -255,20 +255,20 @@ static void an_examination_names_what_is_wrong(void **state)
     s.answer = (struct http_fake_reply){.status = 400, .body = "{\"text\":\"No data\",\"code\":5}"};
     struct output_rig rig;
     assert_true(rig_examine(&rig, &output_splunk_hec, yaml(with_acks)));
-    assert_non_null(strstr(rig.said, "good: "));
-    assert_non_null(strstr(rig.said, "the token has indexer acknowledgement"));
+    assert_non_null(strstr(rig.findings, "good: "));
+    assert_non_null(strstr(rig.findings, "the token has indexer acknowledgement"));
     s.ack_status = 400;
     s.ack_body = "{\"code\":14}";
     assert_false(rig_examine(&rig, &output_splunk_hec, yaml(with_acks)));
-    assert_non_null(strstr(rig.said, "fault: acknowledgement: "));
+    assert_non_null(strstr(rig.findings, "fault: acknowledgement: "));
     s.answer = (struct http_fake_reply){
         .status = 403, .body = "{\"text\":\"Invalid token 1234-5678\",\"code\":4}"};
     assert_false(rig_examine(&rig, &output_splunk_hec, yaml("")));
-    assert_non_null(strstr(rig.said, "does not know this token. check token"));
-    assert_null(strstr(rig.said, "1234-5678"));
+    assert_non_null(strstr(rig.findings, "does not know this token. check token"));
+    assert_null(strstr(rig.findings, "1234-5678"));
     assert_false(rig_examine(
         &rig, &output_splunk_hec, "{urls: ['http://127.0.0.1:1'], token: x, proxy: ''}"));
-    assert_non_null(strstr(rig.said, "fault: connection (TCP): "));
+    assert_non_null(strstr(rig.findings, "fault: connection (TCP): "));
     end();
 }
 int main(void)

@@ -460,10 +460,10 @@ static void an_examination_names_what_is_wrong(void **state)
     struct output_rig trial;
     assert_false(
         rig_examine(&trial, &output_syslog, "{address: '127.0.0.1:1', connect_timeout: 2s}"));
-    assert_non_null(strstr(trial.said, "fault: tls://127.0.0.1:1: no connection"));
+    assert_non_null(strstr(trial.findings, "fault: tls://127.0.0.1:1: no connection"));
     assert_true(rig_examine(&trial, &output_syslog, "{address: '127.0.0.1:1', transport: udp}"));
     assert_non_null(
-        strstr(trial.said, "note: the name has an address. over udp there is no answer"));
+        strstr(trial.findings, "note: the name has an address. over udp there is no answer"));
 }
 
 int main(void)

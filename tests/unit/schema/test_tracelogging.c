@@ -249,15 +249,15 @@ static void a_blob_cut_off_anywhere_names_its_event_or_nothing(void **state)
         /* Once with the size of the whole blob, once with that of the piece. */
         char copy[sizeof(blob)];
         memcpy(copy, blob, sizeof(blob));
-        for (size_t said = cut; said <= size; said += size - cut) {
-            copy[0] = (char)said;
+        for (size_t stated = cut; stated <= size; stated += size - cut) {
+            copy[0] = (char)stated;
             const struct event_schema *e = find(source, copy, cut, NULL, 0);
             if (cut < 8) {
                 assert_null(e);
                 continue;
             }
             assert_span(e->event_name, "Name");
-            assert_true(e->has_layout == (said == 8 && cut == 8));
+            assert_true(e->has_layout == (stated == 8 && cut == 8));
         }
     }
     ops->destroy(source);

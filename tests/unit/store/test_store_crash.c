@@ -29,7 +29,7 @@ enum word {
     WORD_STEP,      /* taken: which */
 };
 
-struct said {
+struct message {
     uint64_t word;
     uint64_t values[4];
 };
@@ -48,8 +48,8 @@ static struct work work;
 
 static void say(enum word word, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-    const struct said said = {.word = word, .values = {a, b, c, d}};
-    if (write(work.pipe[1], &said, sizeof(said)) != sizeof(said)) {
+    const struct message message = {.word = word, .values = {a, b, c, d}};
+    if (write(work.pipe[1], &message, sizeof(message)) != sizeof(message)) {
         _exit(3);
     }
 }
@@ -211,7 +211,7 @@ static bool first_segment(void *self, const char *name)
 }
 
 /* Work in a process of its own; its reports are added to ${all}. Returns its exit code. */
-static int work_apart(uint64_t last, struct said *all, size_t *count)
+static int work_apart(uint64_t last, struct message *all, size_t *count)
 {
     assert_int_equal(pipe(work.pipe), 0);
     pid_t child = fork();
@@ -228,12 +228,12 @@ static int work_apart(uint64_t last, struct said *all, size_t *count)
         _exit(0);
     }
     close(work.pipe[1]);
-    struct said said;
+    struct message message;
     ssize_t got;
-    while ((got = read(work.pipe[0], &said, sizeof(said))) > 0) {
-        assert_int_equal(got, sizeof(said));
+    while ((got = read(work.pipe[0], &message, sizeof(message))) > 0) {
+        assert_int_equal(got, sizeof(message));
         assert_true(*count < MOST);
-        all[(*count)++] = said;
+        all[(*count)++] = message;
     }
     close(work.pipe[0]);
     int status;
@@ -242,7 +242,7 @@ static int work_apart(uint64_t last, struct said *all, size_t *count)
     return WEXITSTATUS(status);
 }
 
-static void set_scene(enum scene scene, struct said *all, size_t *count)
+static void set_scene(enum scene scene, struct message *all, size_t *count)
 {
     char name[64] = "";
     const char *path = work.rig.path;
@@ -271,7 +271,7 @@ static void set_scene(enum scene scene, struct said *all, size_t *count)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static void check_all(const struct said *all, size_t count, enum scene scene, bool *reached)
+static void check_all(const struct message *all, size_t count, enum scene scene, bool *reached)
 {
     bool delivered[LAST + 1] = {false};
     uint64_t accepted = 0;
@@ -331,7 +331,7 @@ static void check_store(void)
 
 static bool try_step(enum scene scene, const char *step, unsigned after, bool *reached)
 {
-    static struct said all[MOST];
+    static struct message all[MOST];
     size_t count = 0;
     struct store_rig *rig = &work.rig;
     rig_init(rig, 0);
