@@ -135,11 +135,11 @@ static void thin_out(struct evt_marks *marks)
 
 static bool reserve(struct evt_marks *marks)
 {
-    if (marks->first + marks->count < marks->capacity) {
-        return true;
-    }
     if (marks->count == EVT_MARKS_MAX_RUNS) {
         thin_out(marks);
+    }
+    if (marks->first + marks->count < marks->capacity) {
+        return true;
     }
     if (marks->runs && marks->first > marks->count) {
         memmove(marks->runs, marks->runs + marks->first, marks->count * sizeof(*marks->runs));

@@ -99,6 +99,10 @@ static void too_many_runs_make_bookmarks_late_and_never_early(void **state)
     for (uint64_t i = 1; i <= RECORDS; i++) {
         assert_true(evt_marks_add(marks, channels[i % CHANNELS], i * 2, i));
     }
+    write_marks(marks, RECORDS / 2);
+    for (size_t c = 0; c < CHANNELS; c++) { /* the runs up to there were dropped */
+        assert_int_equal(evt_marks_bookmark(marks, channels[c]), 0);
+    }
     write_marks(marks, RECORDS - 10);
     for (size_t c = 0; c < CHANNELS; c++) {
         assert_true(evt_marks_bookmark(marks, channels[c]) <= (RECORDS - 10) * 2);
