@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "etw/enable/etw_enable.h"
 #include "etw/etw_names.h"
 #include "filter/push/filter_push.h"
@@ -53,19 +54,10 @@ const char *app_scope_hindrance(const struct app_session *session, const struct 
 static void add(struct known *known, const struct event_descriptor *d,
     const struct event_schema *schema, uint8_t unstated)
 {
-    if (known->count == MAX_EVENTS) {
+    if (known->count == MAX_EVENTS ||
+        !grow_list(&known->events, known->count, &known->capacity, sizeof(*known->events))) {
         known->failed = true; /* half of it would be worse than nothing */
         return;
-    }
-    if (known->count == known->capacity) {
-        size_t capacity = known->capacity ? 2 * known->capacity : 64;
-        struct filter_push_event *more = realloc(known->events, capacity * sizeof(*more));
-        if (!more) {
-            known->failed = true;
-            return;
-        }
-        known->events = more;
-        known->capacity = capacity;
     }
     known->events[known->count++] = (struct filter_push_event){
         .descriptor = *d, .schema = schema, .unstated = unstated};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "app/support/redactor_marks.h"
+#include "base/grow.h"
 #include "base/visible.h"
 
 /*
@@ -23,13 +24,9 @@ void redactor_fini(struct redactor *redactor)
 
 static bool grow(struct redactor *r)
 {
-    size_t capacity = r->capacity ? 2 * r->capacity : 64;
-    char **items = realloc(r->items, capacity * sizeof(*items));
-    r->items = items ? items : r->items;
-    size_t *sizes = items ? realloc(r->sizes, capacity * sizeof(*sizes)) : NULL;
-    r->sizes = sizes ? sizes : r->sizes;
-    r->capacity = sizes ? capacity : r->capacity;
-    return sizes != NULL;
+    size_t capacity = r->capacity; /* of both lists */
+    return grow_list(&r->items, r->count, &capacity, sizeof(*r->items)) &&
+           grow_list(&r->sizes, r->count, &r->capacity, sizeof(*r->sizes));
 }
 
 /* One form, as it stands. */
@@ -43,9 +40,7 @@ static void add_form(struct redactor *r, struct span form)
             return;
         }
     }
-    char *copy = r->count < REDACTOR_MAX_ITEMS && (r->count < r->capacity || grow(r))
-                     ? malloc(form.size)
-                     : NULL;
+    char *copy = r->count < REDACTOR_MAX_ITEMS && grow(r) ? malloc(form.size) : NULL;
     if (!copy) {
         r->failed = true;
         return;

@@ -2,6 +2,7 @@
 
 #include "app/trace/trace_census.h"
 #include "app/trace/trace_run.h"
+#include "base/grow.h"
 #include "base/span_compare.h"
 #include "base/text/nearest.h"
 #include "base/visible.h"
@@ -43,17 +44,11 @@ struct rows {
 
 static void add_row(struct rows *rows, const struct row *row)
 {
-    if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity ? rows->capacity * 2 : 256;
-        struct row *items = realloc(rows->items, capacity * sizeof(*items));
-        if (!items) {
-            rows->failed = true;
-            return;
-        }
-        rows->items = items;
-        rows->capacity = capacity;
+    if (grow_list(&rows->items, rows->count, &rows->capacity, sizeof(*rows->items))) {
+        rows->items[rows->count++] = *row;
+    } else {
+        rows->failed = true;
     }
-    rows->items[rows->count++] = *row;
 }
 
 static bool same_provider(const struct event_schema *a, const struct event_schema *b)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "app/trace/trace_run.h"
+#include "base/grow.h"
 #include "base/put.h"
 #include "base/span_compare.h"
 #include "base/visible.h"
@@ -14,17 +15,11 @@
 static void add(void *self, const struct event_schema *schema)
 {
     struct schema_list *list = self;
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 256;
-        const struct event_schema **items = realloc((void *)list->items, capacity * sizeof(*items));
-        if (!items) {
-            list->failed = true;
-            return;
-        }
-        list->items = items;
-        list->capacity = capacity;
+    if (grow_list(&list->items, list->count, &list->capacity, sizeof(*list->items))) {
+        list->items[list->count++] = schema;
+    } else {
+        list->failed = true;
     }
-    list->items[list->count++] = schema;
 }
 
 static int compare_schemas(const void *a, const void *b)

@@ -2,24 +2,12 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 void etl_index_fini(struct etl_index *index)
 {
     free(index->entries);
     *index = (struct etl_index){0};
-}
-
-static bool resize(struct etl_index *index, size_t capacity)
-{
-    if (capacity > SIZE_MAX / sizeof(*index->entries)) {
-        return false;
-    }
-    struct etl_index_entry *entries = realloc(index->entries, capacity * sizeof(*index->entries));
-    if (!entries) {
-        return false;
-    }
-    index->entries = entries;
-    index->capacity = capacity;
-    return true;
 }
 
 bool etl_index_add(
@@ -27,8 +15,7 @@ bool etl_index_add(
 {
     /* doubling is cheap: large blocks are moved by page tables, and untouched pages take no
      * memory */
-    if (index->count == index->capacity &&
-        !resize(index, index->capacity ? index->capacity * 2 : 256)) {
+    if (!grow_list(&index->entries, index->count, &index->capacity, sizeof(*index->entries))) {
         return false;
     }
     index->entries[index->count++] = (struct etl_index_entry){
@@ -80,7 +67,7 @@ void etl_index_sort(struct etl_index *index)
         entries[i] = last;
         sift_down(entries, 0, i);
     }
-    if (index->count) {
-        resize(index, index->count);
+    if (index->count && grow_array(&index->entries, index->count, sizeof(*index->entries))) {
+        index->capacity = index->count;
     }
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/protobuf.h"
 
 /*
@@ -74,26 +75,11 @@ bool etl_left_out_add(struct etl_left_out *left_out, uint64_t time, uint8_t reas
     return true;
 }
 
-static bool reserve(struct etl_left_out *left_out)
-{
-    enum { FEWEST = 64 };
-    if (left_out->count < left_out->capacity) {
-        return true;
-    }
-    size_t capacity = left_out->capacity ? left_out->capacity * 2 : FEWEST;
-    struct etl_left_out_buffer *buffers = realloc(left_out->buffers, capacity * sizeof(*buffers));
-    if (!buffers) {
-        return false;
-    }
-    left_out->buffers = buffers;
-    left_out->capacity = capacity;
-    return true;
-}
-
 void etl_left_out_close(struct etl_left_out *left_out, const struct etl_scope *last)
 {
     struct etl_left_out_buffer *open = &left_out->open;
-    if (open->records == 0 || !reserve(left_out)) {
+    if (open->records == 0 || !grow_list(&left_out->buffers, left_out->count, &left_out->capacity,
+                                  sizeof(*left_out->buffers))) {
         return;
     }
     open->trace = last->trace;

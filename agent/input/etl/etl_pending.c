@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "input/etl/etl_stream.h"
 
 /*
@@ -123,12 +124,9 @@ static bool enqueue(struct row *row, const struct waiting *waiting)
             row->head = 0;
         } else {
             size_t capacity = row->capacity ? row->capacity * 2 : 16;
-            struct waiting *queue = realloc(row->queue, capacity * sizeof(*queue));
-            if (!queue) {
+            if (!grow_to(&row->queue, capacity, &row->capacity, sizeof(*row->queue))) {
                 return false;
             }
-            row->queue = queue;
-            row->capacity = capacity;
         }
     }
     row->queue[row->head + row->count++] = *waiting;

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "base/grow.h"
 #include "base/order.h"
 
 /*
@@ -95,14 +96,8 @@ static bool parse(const struct etl_ring *ring, const uint8_t *header, uint64_t o
 
 static bool note(struct etl_ring *ring, const struct etl_buffer *buffer)
 {
-    if (ring->slot_count == ring->slot_capacity) {
-        size_t capacity = ring->slot_capacity ? ring->slot_capacity * 2 : 64;
-        struct slot *slots = realloc(ring->slots, capacity * sizeof(*slots));
-        if (!slots) {
-            return false;
-        }
-        ring->slots = slots;
-        ring->slot_capacity = capacity;
+    if (!grow_list(&ring->slots, ring->slot_count, &ring->slot_capacity, sizeof(*ring->slots))) {
+        return false;
     }
     ring->slots[ring->slot_count++] = (struct slot){
         .sequence = buffer->sequence, .offset = buffer->offset};

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* Records are stored as 64-bit hashes in an open-addressing table that is at most half full. Two
  * different records share a hash in one of 500,000 logs of the largest size. */
 enum { FIRST_SLOTS = 1024, MAX_SLOTS = 2 * EVTX_CARVE_MAX_RECORDS };
@@ -88,14 +90,8 @@ bool evtx_carve_note(struct evtx_carve *carve, uint64_t id, uint64_t time)
 
 bool evtx_carve_take(struct evtx_carve *carve, uint64_t offset)
 {
-    if (carve->count == carve->capacity) {
-        size_t capacity = carve->capacity ? carve->capacity * 2 : FIRST_SLOTS;
-        uint64_t *offsets = realloc(carve->offsets, capacity * sizeof(*offsets));
-        if (!offsets) {
-            return false;
-        }
-        carve->offsets = offsets;
-        carve->capacity = capacity;
+    if (!grow_list(&carve->offsets, carve->count, &carve->capacity, sizeof(*carve->offsets))) {
+        return false;
     }
     carve->offsets[carve->count++] = offset;
     return true;

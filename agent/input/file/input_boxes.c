@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "input/file/input_file_own.h"
 
 /* Traces that are packed or come from standard input are unpacked into one temporary file of the
@@ -28,16 +29,8 @@ static void on_damage(void *self, const char *name, uint64_t offset, const char 
 
 static bool add_box(struct input *in, struct trace_box *box)
 {
-    if (in->box_count == in->box_capacity) {
-        size_t capacity = in->box_capacity ? in->box_capacity * 2 : 16;
-        struct trace_box **boxes = realloc(in->boxes, capacity * sizeof(struct trace_box *));
-        if (!boxes) {
-            return false;
-        }
-        in->boxes = boxes;
-        in->box_capacity = capacity;
-    }
-    if (!map_put(&in->by_box, span_text(box->path), box)) {
+    if (!grow_list(&in->boxes, in->box_count, &in->box_capacity, sizeof(*in->boxes)) ||
+        !map_put(&in->by_box, span_text(box->path), box)) {
         return false;
     }
     in->boxes[in->box_count++] = box;

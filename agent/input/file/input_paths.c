@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "base/grow.h"
 #include "input/etl/etl_copy.h"
 #include "input/file/input_file_own.h"
 #include "platform/plat_file.h"
@@ -12,18 +13,10 @@
 
 static struct input_path *add_path(struct input *in, const char *path)
 {
-    if (in->path_count == in->path_capacity) {
-        size_t capacity = in->path_capacity ? in->path_capacity * 2 : 64;
-        struct input_path **paths = realloc(in->paths, capacity * sizeof(struct input_path *));
-        if (!paths) {
-            return NULL;
-        }
-        in->paths = paths;
-        in->path_capacity = capacity;
-    }
     struct span copy;
     struct input_path *added = arena_alloc(&in->arena, sizeof(*added));
     if (!added || !arena_copy(&in->arena, span_text(path), &copy) ||
+        !grow_list(&in->paths, in->path_count, &in->path_capacity, sizeof(*in->paths)) ||
         !map_put(&in->by_path, copy, added)) {
         return NULL;
     }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/reader.h"
 
 /*
@@ -49,14 +50,8 @@ static bool find_file(const struct input_schedule *s, const uint8_t *id, uint32_
 
 static bool add_file(struct input_schedule *s, const uint8_t *id)
 {
-    if (s->file_count == s->file_capacity) {
-        size_t capacity = s->file_capacity ? s->file_capacity * 2 : 16;
-        struct schedule_file *files = realloc(s->files, capacity * sizeof(*files));
-        if (!files) {
-            return false;
-        }
-        s->files = files;
-        s->file_capacity = capacity;
+    if (!grow_list(&s->files, s->file_count, &s->file_capacity, sizeof(*s->files))) {
+        return false;
     }
     struct schedule_file *file = &s->files[s->file_count];
     struct span key;
@@ -76,16 +71,9 @@ static bool add_entry(struct input_schedule *s, const struct schedule_entry *ent
         memmove(s->entries, s->entries + s->first, s->count * sizeof(*s->entries));
         s->first = 0;
     }
-    if (s->count == s->capacity) {
-        size_t capacity = s->capacity ? s->capacity * 2 : 64;
-        struct schedule_entry *entries = s->count < SCHEDULE_MAX_ENTRIES
-                                             ? realloc(s->entries, capacity * sizeof(*entries))
-                                             : NULL;
-        if (!entries) {
-            return false;
-        }
-        s->entries = entries;
-        s->capacity = capacity;
+    if (s->count >= SCHEDULE_MAX_ENTRIES ||
+        !grow_list(&s->entries, s->count, &s->capacity, sizeof(*s->entries))) {
+        return false;
     }
     s->entries[s->first + s->count++] = *entry;
     return true;

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/grow.h"
 #include "base/utf.h"
 #include "input/etl/etl_file.h"
 #include "input/evtx/evtx_chunk.h"
@@ -13,7 +14,7 @@
 #include "platform/plat_temp.h"
 
 /* A trace in an archive takes some hundred bytes of memory while the input lives. */
-enum { MAX_TRACES = 10000, MAX_NAME_BYTES = 64 * 1024 };
+enum { MAX_TRACES = 10000, FEWEST_TRACES = 4, MAX_NAME_BYTES = 64 * 1024 };
 
 static const struct packed_limits *limits_of(const struct trace_box *box)
 {
@@ -107,14 +108,10 @@ static void refuse(struct box_trace *trace, const char *why)
 
 static bool add_trace(struct trace_box *box, struct span member)
 {
-    if (box->count == box->capacity) {
-        size_t capacity = box->capacity ? box->capacity * 2 : 4;
-        struct box_trace *traces = realloc(box->traces, capacity * sizeof(*traces));
-        if (!traces) {
-            return false;
-        }
-        box->traces = traces;
-        box->capacity = capacity;
+    size_t more = box->capacity ? box->capacity * 2 : FEWEST_TRACES;
+    if (box->count == box->capacity &&
+        !grow_to(&box->traces, more, &box->capacity, sizeof(*box->traces))) {
+        return false;
     }
     char *name = name_of(box, member);
     if (!name || !map_put(&box->names, span_text(name), name)) {

@@ -2,12 +2,13 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/map.h"
 #include "base/reader.h"
 
 /* Stored form: a version, then for each channel with a bookmark the size of its name, the name, and
  * the record. */
-enum { VERSION = 1, MAX_NAME_BYTES = 1024, FIRST_CAPACITY = 64 };
+enum { VERSION = 1, MAX_NAME_BYTES = 1024 };
 
 struct channel {
     uint8_t *name;
@@ -71,16 +72,9 @@ static size_t add_channel(struct evt_marks *marks, struct span name)
     if (marks->channel_count == EVT_MARKS_MAX_CHANNELS || name.size > MAX_NAME_BYTES) {
         return SIZE_MAX;
     }
-    if (marks->channel_count == marks->channel_capacity) {
-        size_t capacity = marks->channel_capacity * 2 + FIRST_CAPACITY;
-        struct channel *channels = realloc(marks->channels, capacity * sizeof(*channels));
-        if (!channels) {
-            return SIZE_MAX;
-        }
-        marks->channels = channels;
-        marks->channel_capacity = capacity;
-    }
-    uint8_t *copy = malloc(name.size + 1);
+    bool has_room = grow_list(
+        &marks->channels, marks->channel_count, &marks->channel_capacity, sizeof(*marks->channels));
+    uint8_t *copy = has_room ? malloc(name.size + 1) : NULL;
     if (!copy) {
         return SIZE_MAX;
     }
@@ -146,13 +140,8 @@ static bool reserve(struct evt_marks *marks)
         marks->first = 0;
         return true;
     }
-    size_t capacity = marks->capacity * 2 + FIRST_CAPACITY;
-    struct run *runs = realloc(marks->runs, capacity * sizeof(*runs));
-    if (runs) {
-        marks->runs = runs;
-        marks->capacity = capacity;
-    }
-    return runs != NULL;
+    return grow_list(
+        &marks->runs, marks->first + marks->count, &marks->capacity, sizeof(*marks->runs));
 }
 
 /* Add the record to ${run} if it continues it. A record without an event of its own only moves the
