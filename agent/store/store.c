@@ -1,14 +1,14 @@
 /*
- * The store is made of parts, each with a struct that its own file alone knows: segments.h writes and
- * reads files of frames; catalogue.h keeps what must be true; in memory stand what outputs read and
- * how far they are (chains.h), all streams (streams.h), changes (stage.h) and batches (pending.h)
- * that are not committed; numbers.h gives out ids, ages.h knows the time, disk_room.h how much room
- * there is, unneeded.h which files go.
+ * The store is made of parts, each with a struct that its own file alone knows: segments.h writes
+ * and reads files of frames; catalogue.h keeps what must be true; in memory stand what outputs read
+ * and how far they are (chains.h), all streams (streams.h), changes (stage.h) and batches
+ * (pending.h) that are not committed; numbers.h gives out ids, ages.h knows the time, disk_room.h
+ * how much room there is, unneeded.h which files go.
  *
  * This file has streams and outputs, with what they read and how far they are; store_batches.c
  * batches; store_stage.c all else that is staged, and reads it back; store_open.c begins and ends;
- * store_commit.c makes true; store_limits.c says what there is and drops; tails.c and rebuild.c see to
- * what a crash, or worse, has left.
+ * store_commit.c makes true; store_limits.c says what there is and drops; tails.c and rebuild.c see
+ * to what a crash, or worse, has left.
  */
 #include "store/store_own.h"
 

@@ -36,8 +36,9 @@ enum store_news {
     STORE_NEWS_REBUILT, /* the catalogue was lost or unreadable, and rebuilt from the segments */
     STORE_NEWS_DAMAGED, /* something cannot be read; set aside where that is possible */
     STORE_NEWS_MISSING, /* a segment that the catalogue knows is not there */
-    STORE_NEWS_UNCLEAN, /* the last run did not end by itself: what it had not committed is cut off */
-    STORE_NEWS_CLOCK,   /* the clock was set, by more than a minute */
+    /* the last run did not end by itself: what it had not committed is cut off */
+    STORE_NEWS_UNCLEAN,
+    STORE_NEWS_CLOCK,          /* the clock was set, by more than a minute */
     STORE_NEWS_NOT_DELETED,    /* a file that cannot be deleted now, and is tried again */
     STORE_NEWS_OUTPUT_REMOVED, /* an output that was not open for max_age pins nothing any more */
     STORE_NEWS_LETTERS,        /* dead letters came back from their files, and which are lost */
@@ -51,8 +52,8 @@ struct store_settings {
     uint64_t max_age_ms;     /* of a batch; 0: no limit */
     uint64_t segment_bytes;  /* of a file; 0: 64 MB, or an eighth of max_bytes where that is less */
     bool zstd;               /* batches are packed */
-    bool
-        no_batches; /* this run appends batches only if an earlier one left some: no ballast is made */
+    /* this run appends batches only if an earlier one left some: no ballast is made */
+    bool no_batches;
     struct disk *disk;               /* borrowed; NULL: the real one */
     const struct store_clock *clock; /* borrowed; NULL: the system's */
 
@@ -251,8 +252,8 @@ struct store_progress {
     struct span name; /* empty: it is a place in a chain */
     struct span sessions;
 
-    const struct span *
-        checkpoint; /* of the same moment; NULL: of a chain the last one stands, else there is none */
+    /* of the same moment; NULL: of a chain the last one stands, else there is none */
+    const struct span *checkpoint;
 };
 
 /* The only way in which what an output has acked becomes durable: with the next store_commit, and

@@ -5,8 +5,8 @@
 #include "base/utf.h"
 
 /*
- * Messages are never waited for. READY and STOPPING, which the manager acts upon, are repeated until
- * it had room for them, and so is a sign of life, before the manager misses it.
+ * Messages are never waited for. READY and STOPPING, which the manager acts upon, are repeated
+ * until it had room for them, and so is a sign of life, before the manager misses it.
  */
 enum {
     STATUS_MAX_BYTES = 1024, /* the manager shows one line, and takes no message above 4096 */
@@ -14,7 +14,8 @@ enum {
 };
 
 static const uint64_t try_again_ns = UINT64_C(100000000);
-/* After agent.shutdown: outputs hear of the last gaps, positions are stored on a disk that may be slow. */
+/* After agent.shutdown: outputs hear of the last gaps,
+ * positions are stored on a disk that may be slow. */
 static const uint64_t last_things_ns = UINT64_C(30000000000);
 
 void agent_notify_init(struct agent_notify *notify)

@@ -30,11 +30,11 @@ void agent_notify_init(struct agent_notify *notify);
 void agent_notify_fini(struct agent_notify *notify); /* zeroed is fine */
 
 /*
- * Tell what the manager has not heard yet: that everything runs, that the configuration is reloaded, that
- * this is over, that the agent stops, one after the other even if it hears of all at once; and, from the
- * first of them on, that the agent lives. ${shutdown_ns}: the time that outputs have once it stops. Returns
- * the time (plat_monotonic_ns) at which it wants to be called again, UINT64_MAX for never unless
- * ${moment} changes. Never waits.
+ * Tell what the manager has not heard yet: that everything runs, that the configuration is
+ * reloaded, that this is over, that the agent stops, one after the other even if it hears of all at
+ * once; and, from the first of them on, that the agent lives. ${shutdown_ns}: the time that outputs
+ * have once it stops. Returns the time (plat_monotonic_ns) at which it wants to be called again,
+ * UINT64_MAX for never unless ${moment} changes. Never waits.
  */
 uint64_t agent_notify_tick(struct agent_notify *notify, const struct agent_moment *moment,
     uint64_t shutdown_ns, uint64_t now_ns);

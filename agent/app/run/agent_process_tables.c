@@ -51,7 +51,8 @@ bool agent_process_tables_plan(struct agent_process_tables *processes, struct ag
             }
             session->processes = processes->live;
         } else {
-            /* Workers lag by varying amounts: results must not depend on when a later file is read. */
+            /* Workers lag by varying amounts: results must not depend on
+             * when a later file is read. */
             recorded.by_file = !session->decoding.merged;
             session->processes = ret_tables[i] = process_table_create(&recorded, err);
             if (!ret_tables[i]) {

@@ -8,12 +8,12 @@
 /*
  * `etwship run`: every enabled session of a configuration at the same time, each to its outputs,
  * until all finite sources are delivered or a stop is asked for. The configuration may be reloaded
- * meanwhile. A process may call it a second time after it has returned, unless it was stuck or a stop was
- * asked for.
+ * meanwhile. A process may call it a second time after it has returned, unless it was stuck or a
+ * stop was asked for.
  */
 
-/* A service manager, for an agent without a terminal. It stops the agent with agent_run_stop; the agent does
- * not wait for signals. */
+/* A service manager, for an agent without a terminal. It stops the agent with agent_run_stop;
+ * the agent does not wait for signals. */
 struct agent_keeper {
     void (*started)(void *self); /* everything runs; called on the thread of agent_run */
     void (*reloaded)(
@@ -30,8 +30,9 @@ struct agent_keeper {
 
 /* Reads the configuration for a reload. */
 struct agent_config_reader {
-    /* Read and check it as for the start: everything that is wrong goes to ${tell}, a line each. False: it
-     * cannot be used. ${ret_config} is to be freed with app_config_fini. On the thread of agent_run. */
+    /* Read and check it as for the start: everything that is wrong goes to ${tell}, a line each.
+     * False: it cannot be used. ${ret_config} is to be freed with app_config_fini. On the thread of
+     * agent_run. */
     bool (*read)(void *self, struct app_config *ret_config,
         void (*tell)(void *tell_self, enum log_level level, const char *line), void *tell_self);
     void *self;

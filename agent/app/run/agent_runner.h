@@ -13,12 +13,13 @@
 #include "platform/plat_thread.h"
 
 /*
- * The process of `etwship run`: what outlives the configuration. One agent after the other runs in it, and
- * between two of them, for a moment, none: the log, the data folder and the service manager stay with it.
+ * The process of `etwship run`: what outlives the configuration. One agent after the other runs in
+ * it, and between two of them, for a moment, none: the log, the data folder and the service manager
+ * stay with it.
  *
- * Threads: the one of agent_run makes agents and ends them; the control thread keeps time, for the agent
- * that runs and for the service manager; the signal thread, or the service's control thread, asks for a stop or
- * a reload.
+ * Threads: the one of agent_run makes agents and ends them; the control thread keeps time, for the
+ * agent that runs and for the service manager; the signal thread, or the service's control thread,
+ * asks for a stop or a reload.
  */
 struct agent;
 struct agent_history;
@@ -78,10 +79,12 @@ bool agent_runner_open_log(
 /* A whole life of the control thread, until the process is over. */
 void agent_runner_keep_time(void *self);
 
-/* Wake the control thread, and threads that wait for the agent, as something has changed. Any thread. */
+/* Wake the control thread, and threads that wait for the agent,
+ * as something has changed. Any thread. */
 void agent_runner_wake(struct agent_runner *runner);
 
-/* End the agent that runs and the one that would follow; ${signalled}: a stop was asked for. Any thread. */
+/* End the agent that runs and the one that would follow;
+ * ${signalled}: a stop was asked for. Any thread. */
 void agent_runner_stop(struct agent_runner *runner, bool signalled);
 
 bool agent_runner_is_stopping(struct agent_runner *runner);
@@ -93,8 +96,8 @@ void agent_runner_give_back(struct agent_runner *runner);
 /* It runs from now on, or, NULL, does not any more: only the caller uses it then. */
 void agent_runner_show(struct agent_runner *runner, struct agent *agent);
 
-/* Make an agent of ${setup} and start it. False with ${err} set: none runs, and nothing is left of it;
- * ${ret_stuck}: but an output inside a call, with all that it uses. */
+/* Make an agent of ${setup} and start it. False with ${err} set: none runs, and nothing is left of
+ * it; ${ret_stuck}: but an output inside a call, with all that it uses. */
 bool agent_runner_begin(
     struct agent_runner *runner, struct agent_setup *setup, bool *ret_stuck, struct error *err);
 

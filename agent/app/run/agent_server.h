@@ -4,8 +4,8 @@
 #include "app/config/app_config.h"
 
 /*
- * The pages of the running agent (status/status_server.h): /, /metrics, /health, /ready, /status, /tap. All functions
- * on the thread of agent_run.
+ * The pages of the running agent (status/status_server.h): /, /metrics, /health, /ready, /status,
+ * /tap. All functions on the thread of agent_run.
  */
 struct agent_runner;
 

@@ -76,7 +76,7 @@ void agent_setup_destroy(struct agent_setup *setup)
     }
 }
 
-/* ---- trying it ---------------------------------------------------------------------------------- */
+/* ---- trying it ------------------------------------------------------------------------------- */
 
 void *agent_setup_make_input(const struct agent_setup *setup, size_t index, struct error *err)
 {

@@ -3,8 +3,9 @@
 
 #include "status/status_server.h"
 
-/* /tap?of=NAME&where=EXPR&rate=N: events of a session or an output as they pass, a line each, and now and then a line
- * {"tap":{"omitted":N}}. Only for ${trusted} clients. On the status server's thread. */
+/* /tap?of=NAME&where=EXPR&rate=N: events of a session or an output as they pass, a line each, and
+ * now and then a line {"tap":{"omitted":N}}. Only for ${trusted} clients. On the status server's
+ * thread. */
 struct agent_runner;
 
 void agent_tap_answer(struct agent_runner *runner, const struct status_request *request,

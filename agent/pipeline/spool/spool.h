@@ -39,7 +39,8 @@ enum spool_room {
 enum spool_pick {
     SPOOL_PICKED,
     SPOOL_PICK_LATER, /* it cannot be read now */
-    SPOOL_PICK_GONE, /* dropped to make room, or unreadable: the spool counts the loss, and acks it */
+    /* dropped to make room, or unreadable: the spool counts the loss, and acks it */
+    SPOOL_PICK_GONE,
 };
 
 /* A restless cursor waits no longer than that for a batch. */
@@ -77,8 +78,8 @@ struct spool_reader {
                                Becomes true with the first commit */
 };
 
-/* A batch as a cursor gets it, with what it was written for: the output may have had another stream,
- * or another route, when it was. Valid until it is acked. */
+/* A batch as a cursor gets it, with what it was written for: the output may have had another
+ * stream, or another route, when it was. Valid until it is acked. */
 struct spool_item {
     const struct batch *batch;
     uint64_t epoch; /* with a record's number its name among those of all spools */
@@ -93,8 +94,8 @@ struct spool_item {
 
 /* All are there. In memory, those that are about the disk do nothing and succeed. */
 struct spool_ops {
-    /* Before anything is appended: a cursor for ${reader}. ${ret_backlog}: what an earlier run has left
-     * for it. */
+    /* Before anything is appended: a cursor for ${reader}. ${ret_backlog}: what an earlier run has
+     * left for it. */
     bool (*add_cursor)(struct spool *spool, const struct spool_reader *reader, size_t *ret_cursor,
         struct spool_backlog *ret_backlog, struct error *err);
 
@@ -118,8 +119,8 @@ struct spool_ops {
      * in the next run. */
     void (*ack)(struct spool *spool, size_t cursor, const struct spool_item *item, bool settled);
 
-    /* Of a batch that the cursor still has, only these records (ascending) are to be delivered. Becomes
-     * true by and by. */
+    /* Of a batch that the cursor still has, only these records (ascending) are to be delivered.
+     * Becomes true by and by. */
     void (*note_left)(struct spool *spool, size_t cursor, const struct spool_item *item,
         const uint32_t *records, size_t count);
 
@@ -136,8 +137,8 @@ struct spool_ops {
      * once; pick_up reports it too. 0: none. */
     uint64_t (*next_gone)(struct spool *spool, size_t cursor);
 
-    /* While it is ${restless}, `next` says SPOOL_NOTHING after SPOOL_RESTLESS_MS, whatever the deadline:
-     * its output holds batches for later, and must not miss when that is. */
+    /* While it is ${restless}, `next` says SPOOL_NOTHING after SPOOL_RESTLESS_MS, whatever the
+     * deadline: its output holds batches for later, and must not miss when that is. */
     void (*set_restless)(struct spool *spool, size_t cursor, bool restless);
 
     /*
@@ -177,14 +178,15 @@ struct spool {
     bool keeps;
 };
 
-/* Batches in memory, together at most ${max_bytes} (and one more), in an epoch of their own, 64 random
- * bits, and in another one from when the clock was set. NULL with ${err} set: out of memory, or the system
- * has no random numbers. */
+/* Batches in memory, together at most ${max_bytes} (and one more), in an epoch of their own, 64
+ * random bits, and in another one from when the clock was set. NULL with ${err} set: out of memory,
+ * or the system has no random numbers. */
 struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct error *err);
 
-/* Let sessions that are read again wait while every stream has ${max_ahead} bytes of batches that none of its outputs
- * has got: further ahead is of no use, and costs memory that is in no cache. An output that stands still delays no other
- * one by that. Before anything is appended; not where live sessions would wait behind others. */
+/* Let sessions that are read again wait while every stream has ${max_ahead} bytes of batches that
+ * none of its outputs has got: further ahead is of no use, and costs memory that is in no cache.
+ * An output that stands still delays no other one by that. Before anything is appended; not where
+ * live sessions would wait behind others. */
 void spool_memory_hold_back(struct spool *spool, size_t max_ahead);
 
 /* For tests: the clock that is looked at. Before anything is appended. */

@@ -11,8 +11,8 @@
  */
 struct spool_cache;
 
-/* ${max_bytes}: of all batches together. ${ahead} says how many ids are before a batch for the first
- * cursor that gets to it. NULL: out of memory. */
+/* ${max_bytes}: of all batches together. ${ahead} says how many ids are before a batch for the
+ * first cursor that gets to it. NULL: out of memory. */
 struct spool_cache *spool_cache_create(
     size_t max_bytes, uint64_t (*ahead)(void *self, const struct batch *batch), void *self);
 void spool_cache_destroy(struct spool_cache *cache);

@@ -11,15 +11,16 @@
  * flight list from its head says how far everything is settled; what is settled after an unsettled
  * one is `early`.
  *
- * A batch that is not in memory is read on the output's own thread, without the mutex. One that cannot
- * be read is tried again, and then given to the writer to be set aside: the output continues after it.
+ * A batch that is not in memory is read on the output's own thread, without the mutex. One that
+ * cannot be read is tried again, and then given to the writer to be set aside: the output continues
+ * after it.
  */
 static const uint64_t read_again_ns = UINT64_C(1000000000);
 static const uint64_t no_memory_wait_ns = UINT64_C(50000000);
 
 enum { WORDS_MAX = 64, NO_ROUTE_WORD = '-' };
 
-/* ---- words of a range: what its reader must know of it --------------------------------------------- */
+/* ---- words of a range: what its reader must know of it --------------------------------------- */
 
 static size_t write_words(const struct spool_reader *reader, char words[WORDS_MAX])
 {
@@ -55,7 +56,7 @@ static void read_words(struct span words, struct spool_entry *entry)
     entry->route = at[1] == NO_ROUTE_WORD ? SIZE_MAX : (size_t)strtoull(at + 1, NULL, 10);
 }
 
-/* ---- the window ---------------------------------------------------------------------------------- */
+/* ---- the window ------------------------------------------------------------------------------ */
 
 static struct spool_entry *window_at(struct spool_cursor *cursor, size_t index)
 {
@@ -196,7 +197,7 @@ bool spool_cursor_has(const struct spool_cursor *cursor, uint64_t id)
     return flight && !is_down(flight);
 }
 
-/* ---- flights ------------------------------------------------------------------------------------- */
+/* ---- flights --------------------------------------------------------------------------------- */
 
 static void add_flight(struct spool_cursor *cursor, struct spool_flight *flight)
 {
@@ -249,7 +250,7 @@ bool spool_cursor_lose_damaged(struct spool_durable *spool, size_t index, struct
     return true;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_left_valid(const struct spool_entry *entry, size_t record_count)
 {
@@ -342,7 +343,8 @@ static void put_off(struct spool_durable *spool, struct spool_cursor *cursor,
     plat_cond_broadcast(&cursor->ready); /* others wait for later, if at all */
 }
 
-/* Have the batch of ${flight} in hand. False: there is none now. Holds the mutex, and lets go of it. */
+/* Have the batch of ${flight} in hand. False: there is none now.
+ * Holds the mutex, and lets go of it. */
 static bool board(
     struct spool_durable *spool, struct spool_cursor *cursor, struct spool_flight *flight)
 {
@@ -486,7 +488,7 @@ void spool_cursor_end(struct spool *base, size_t index)
     plat_mutex_unlock(&spool->mutex);
 }
 
-/* ---- what became of a batch ------------------------------------------------------------------------ */
+/* ---- what became of a batch ------------------------------------------------------------------ */
 
 void spool_cursor_ack(struct spool *base, size_t index, const struct spool_item *item, bool settled)
 {
@@ -509,7 +511,7 @@ void spool_cursor_ack(struct spool *base, size_t index, const struct spool_item 
     plat_mutex_unlock(&spool->mutex);
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static bool read_state(struct spool_durable *spool, struct spool_cursor *cursor, size_t output,
     const struct store_output_state *state, struct error *err)

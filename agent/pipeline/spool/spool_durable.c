@@ -13,7 +13,7 @@
  */
 enum { SHARES = 4 };
 
-/* ---- the sealer ---------------------------------------------------------------------------------- */
+/* ---- the sealer ------------------------------------------------------------------------------ */
 
 static void append(struct spool *base, size_t stream, struct batch *batch)
 {
@@ -68,7 +68,7 @@ void spool_durable_warn(struct spool_durable *spool, const char *kind, const cha
     }
 }
 
-/* ---- the pipeline -------------------------------------------------------------------------------- */
+/* ---- the pipeline ---------------------------------------------------------------------------- */
 
 static bool start(struct spool *base, struct error *err)
 {
@@ -120,7 +120,7 @@ uint64_t spool_durable_sequence(const struct spool *base, size_t session, size_t
     return spool->sequences[session * spool->settings.stream_count + stream];
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void destroy_list(struct batch_list *list, uint64_t *records)
 {

@@ -22,8 +22,9 @@ enum spool_full {
 };
 
 struct spool_durable_stream {
-    /* Describes everything that decides the content of its batches: format and options, filters, sessions,
-     * routes. An output whose stream has another key than in the previous run drains the old one first. */
+    /* Describes everything that decides the content of its batches: format and options, filters,
+     * sessions, routes. An output whose stream has another key than in the previous run drains the
+     * old one first. */
     const char *key;
     uint32_t hash; /* see delivery_ids */
 };

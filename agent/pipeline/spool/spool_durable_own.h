@@ -9,14 +9,13 @@
 #include "store/store.h"
 
 /*
- * The insides of the durable spool; not for users of spool_durable.h. Its rooms: spool_durable.c, what
- * the sealer and the pipeline ask; spool_writer.c, the thread; spool_stage.c, its work on batches;
- * spool_cursor.c, what outputs get; spool_later.c, what
- * they hold for later; spool_position.c, how far they are; spool_cache.c, committed batches
- * in memory.
+ * The insides of the durable spool; not for users of spool_durable.h. Its rooms: spool_durable.c,
+ * what the sealer and the pipeline ask; spool_writer.c, the thread; spool_stage.c, its work on
+ * batches; spool_cursor.c, what outputs get; spool_later.c, what they hold for later;
+ * spool_position.c, how far they are; spool_cache.c, committed batches in memory.
  *
- * One mutex over all but what is the writer's; held for moments, never while the store is used (but to
- * stage what cursors have come to, which copies memory) or a batch is read.
+ * One mutex over all but what is the writer's; held for moments, never while the store is used (but
+ * to stage what cursors have come to, which copies memory) or a batch is read.
  */
 enum {
     SPOOL_MAX_CURSORS = 256,
@@ -172,7 +171,7 @@ static inline bool spool_durable_is_full(const struct error *err)
     return err->code == ERR_FULL || err->code == ERR_LIMIT;
 }
 
-/* ---- spool_cursor.c ------------------------------------------------------------------------------ */
+/* ---- spool_cursor.c -------------------------------------------------------------------------- */
 
 bool spool_cursor_add(struct spool *base, const struct spool_reader *reader, size_t *ret_cursor,
     struct spool_backlog *ret_backlog, struct error *err);
@@ -190,7 +189,7 @@ bool spool_cursor_report_damage(struct spool_durable *spool, const struct store_
 void spool_cursor_land(struct spool_cursor *cursor);
 void spool_cursor_fini(struct spool_cursor *cursor);
 
-/* ---- spool_later.c ------------------------------------------------------------------------------- */
+/* ---- spool_later.c --------------------------------------------------------------------------- */
 
 void spool_later_put_down(
     struct spool *base, size_t index, const struct spool_item *item, size_t count);
@@ -198,21 +197,21 @@ enum spool_pick spool_later_pick_up(struct spool *base, size_t index, struct spo
 uint64_t spool_later_next_gone(struct spool *base, size_t index);
 void spool_later_set_restless(struct spool *base, size_t index, bool restless);
 
-/* The writer's: know more rows, where few are left. False: the catalogue does not give them. Without
- * the mutex. */
+/* The writer's: know more rows, where few are left. False: the catalogue does not give them.
+ * Without the mutex. */
 bool spool_cursor_refill(struct spool_durable *spool, size_t index);
 
 /* The writer's, with the mutex held. */
-/* A row is lost: is it to the output? Not what it has in hand, or has acked since the last commit. Of what it has
- * put down the row's records become those that it had not settled. */
+/* A row is lost: is it to the output? Not what it has in hand, or has acked since the last commit.
+ * Of what it has put down the row's records become those that it had not settled. */
 bool spool_cursor_lose(struct spool_durable *spool, size_t index, struct store_row *row);
-/* The batch of ${row} could not be read, and was set aside. True if that is the output's loss: then the row's
- * records become what it had not settled of them. */
+/* The batch of ${row} could not be read, and was set aside. True if that is the output's loss: then
+ * the row's records become what it had not settled of them. */
 bool spool_cursor_lose_damaged(struct spool_durable *spool, size_t index, struct store_row *row);
 /* Is the batch in the output's hands, and not put down? */
 bool spool_cursor_has(const struct spool_cursor *cursor, uint64_t id);
 
-/* ---- spool_position.c ---------------------------------------------------------------------------- */
+/* ---- spool_position.c ------------------------------------------------------------------------ */
 
 void spool_position_note_left(struct spool *base, size_t index, const struct spool_item *item,
     const uint32_t *records, size_t count);
@@ -224,7 +223,7 @@ bool spool_position_first_checkpoint(
 /* The writer's, with the mutex held: what the cursor has come to. */
 bool spool_position_stage(struct spool_durable *spool, size_t index, struct error *err);
 
-/* ---- spool_stage.c; the writer's, without the mutex ------------------------------------------------ */
+/* ---- spool_stage.c; the writer's, without the mutex ------------------------------------------ */
 
 /* Batches that could not be read. */
 void spool_stage_damaged(struct spool_durable *spool);
@@ -241,13 +240,13 @@ void spool_stage_remove_old(struct spool_durable *spool);
 
 enum spool_room spool_stage_room(struct spool_durable *spool, uint64_t bytes);
 
-/* ---- spool_writer.c ------------------------------------------------------------------------------- */
+/* ---- spool_writer.c -------------------------------------------------------------------------- */
 
 bool spool_writer_start(struct spool_durable *spool, struct error *err);
 void spool_writer_stop(struct spool_durable *spool);
 
-/* Wait for a commit that begins now or later, and was not begun: of cursors alone, or of ${all}. False
- * with ${err} set if it failed. Without the mutex; not the writer. */
+/* Wait for a commit that begins now or later, and was not begun: of cursors alone, or of ${all}.
+ * False with ${err} set if it failed. Without the mutex; not the writer. */
 bool spool_writer_wait(struct spool_durable *spool, bool all, struct error *err);
 
 #endif

@@ -284,7 +284,7 @@ static void destroy(struct spool *base)
     free(spool);
 }
 
-/* ---- what is about the disk ---------------------------------------------------------------------- */
+/* ---- what is about the disk ------------------------------------------------------------------ */
 
 static bool succeed(struct spool *spool, struct error *err)
 {

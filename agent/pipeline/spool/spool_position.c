@@ -35,8 +35,8 @@ static uint64_t settled_up_to(const struct spool_cursor *cursor)
     return before > cursor->position ? before : cursor->position;
 }
 
-/* The ids beyond ${position} that are settled, ascending: those of earlier runs, of which rows were not
- * fetched again, and those of flights. NULL: out of memory. */
+/* The ids beyond ${position} that are settled, ascending: those of earlier runs, of which rows were
+ * not fetched again, and those of flights. NULL: out of memory. */
 static uint64_t *settled_early(
     const struct spool_cursor *cursor, uint64_t position, size_t *ret_count)
 {

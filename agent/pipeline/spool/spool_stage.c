@@ -13,8 +13,8 @@ static bool is_replayable(const struct spool_durable *spool, uint32_t session)
     return session + 1 < spool->settings.session_count && spool->settings.replayable[session];
 }
 
-/* Would a session lose events if one of these batches waited for room? What the agent says of itself is
- * not worth that others are dropped for it. */
+/* Would a session lose events if one of these batches waited for room? What the agent says of
+ * itself is not worth that others are dropped for it. */
 static bool has_live(const struct spool_durable *spool, const struct batch *batch)
 {
     const struct spool_durable_settings *settings = &spool->settings;
@@ -153,7 +153,7 @@ static bool stage_batch(
     return ok;
 }
 
-/* ---- losses -------------------------------------------------------------------------------------- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 struct losing {
     struct spool_durable *spool;
@@ -266,7 +266,7 @@ void spool_stage_damaged(struct spool_durable *spool)
     free(rows);
 }
 
-/* ---- room ---------------------------------------------------------------------------------------- */
+/* ---- room ------------------------------------------------------------------------------------ */
 
 enum spool_room spool_stage_room(struct spool_durable *spool, uint64_t bytes)
 {
@@ -280,8 +280,8 @@ enum spool_room spool_stage_room(struct spool_durable *spool, uint64_t bytes)
     }
 }
 
-/* There may be no room for what came from live sessions: then the oldest batches make some, where the
- * user wants that. ${room}: for what waits. */
+/* There may be no room for what came from live sessions: then the oldest batches make some, where
+ * the user wants that. ${room}: for what waits. */
 static bool make_room(struct spool_durable *spool, enum spool_room room)
 {
     bool full = room != SPOOL_ROOM;

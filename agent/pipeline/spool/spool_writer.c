@@ -4,18 +4,19 @@
 #include "platform/plat_system.h"
 
 /*
- * The thread that owns the store while the spool runs. It works in rounds: take the appended batches,
- * stage them with everything else that belongs into the commit, commit, and give the cursors the new
- * batches. A round begins when enough bytes wait, after the sync interval, or when a caller waits for it.
+ * The thread that owns the store while the spool runs. It works in rounds: take the appended
+ * batches, stage them with everything else that belongs into the commit, commit, and give the
+ * cursors the new batches. A round begins when enough bytes wait, after the sync interval, or when
+ * a caller waits for it.
  *
- * What a round cannot stage or commit stays in order for the next round, after a growing pause. Without
- * room on the disk batches wait, which fills the memory and then stops the sealer, while all other state
- * is still committed; settled batches make room.
+ * What a round cannot stage or commit stays in order for the next round, after a growing pause.
+ * Without room on the disk batches wait, which fills the memory and then stops the sealer, while
+ * all other state is still committed; settled batches make room.
  */
 static const uint64_t ns_per_ms = UINT64_C(1000000);
 enum { RETRY_FIRST_MS = 50, RETRY_LAST_MS = 2000, LOOK_MS = 500 };
 
-/* ---- a round ------------------------------------------------------------------------------------- */
+/* ---- a round --------------------------------------------------------------------------------- */
 
 static void stage_rest(struct spool_durable *spool, bool all)
 {
@@ -237,8 +238,8 @@ static void put_disk(struct buf *out, const struct spool_durable *spool)
         "spool.min_free_disk, free some space, or set another agent.data_dir");
 }
 
-/* Report why the spool has no room, once when that begins, and that there is room for all, once. A commit that fails
- * reports it itself. */
+/* Report why the spool has no room, once when that begins, and that there is room for all, once.
+ * A commit that fails reports it itself. */
 static void tell_room(struct spool_durable *spool, enum spool_room room, bool failed)
 {
     enum { MAX_TEXT = 8192 };
@@ -307,7 +308,7 @@ static bool work(struct spool_durable *spool)
     return ok && (round.again || freed);
 }
 
-/* ---- when ---------------------------------------------------------------------------------------- */
+/* ---- when ------------------------------------------------------------------------------------ */
 
 static bool wants_rows(const struct spool_durable *spool)
 {
@@ -374,7 +375,7 @@ static void run(void *self)
     work(spool);
 }
 
-/* ---- for the other rooms -------------------------------------------------------------------------- */
+/* ---- for the other rooms --------------------------------------------------------------------- */
 
 void spool_durable_touch(struct spool_durable *spool)
 {

@@ -10,12 +10,12 @@
 #include "store/catalogue/catalogue_schema.h"
 
 /*
- * One connection with all its statements prepared. Write-ahead log, synchronous=FULL: a commit is on
- * the disk when it returns. locking_mode stays NORMAL, because commands read beside the agent; that
- * costs a few calls per transaction.
+ * One connection with all its statements prepared. Write-ahead log, synchronous=FULL: a commit is
+ * on the disk when it returns. locking_mode stays NORMAL, because commands read beside the agent;
+ * that costs a few calls per transaction.
  *
- * The commit that finds 1000 pages (4 MB) in the log checkpoints it. The log restarts when no reader
- * needs it; a large one (dead letters) is truncated afterwards.
+ * The commit that finds 1000 pages (4 MB) in the log checkpoints it. The log restarts when no
+ * reader needs it; a large one (dead letters) is truncated afterwards.
  *
  * A new catalogue is an empty database until its first commit.
  */
@@ -30,7 +30,7 @@ static const char *const statement_texts[CATALOGUE_STATEMENTS] = {
 #undef STATEMENT
 };
 
-/* ---- opening ------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static bool run_text(struct catalogue *catalogue, const char *text, struct error *err)
 {
@@ -165,8 +165,8 @@ static bool is_head_wrong(struct catalogue *catalogue)
     return is_read && size == sizeof(head) && head[18] != 1 && head[18] != 2;
 }
 
-/* Which version's tables are there; 0: none, the database is empty. Another process may be making them: so all
- * reads are of one moment, and the size of the file is read before them. */
+/* Which version's tables are there; 0: none, the database is empty. Another process may be making
+ * them: so all reads are of one moment, and the size of the file is read before them. */
 static bool get_version(struct catalogue *catalogue, unsigned *ret_version, struct error *err)
 {
     sqlite3_int64 application;
@@ -411,7 +411,7 @@ void catalogue_close(struct catalogue *catalogue)
     free(catalogue);
 }
 
-/* ---- transactions -------------------------------------------------------------------------------- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
 bool catalogue_is_open(const struct catalogue *catalogue)
 {

@@ -20,17 +20,17 @@
  * crash at that moment may still show the transaction as committed, but never a part of it.)
  *
  * Numbers: ids, counts and positions are below 2^62 (SQLite's integers have a sign, and sums must
- * fit, too); larger ones are refused with ERR_LIMIT. Ids begin at 1. Times, hashes and epochs are any
- * 64 bits.
+ * fit, too); larger ones are refused with ERR_LIMIT. Ids begin at 1. Times, hashes and epochs are
+ * any 64 bits.
  * UINT64_MAX stands for "no end" where a function says so.
  *
- * Functions that give all rows of a kind call ${each} until it returns false; what they give is valid
- * during the call, which must not use the catalogue. NULL: they are only read.
+ * Functions that give all rows of a kind call ${each} until it returns false; what they give is
+ * valid during the call, which must not use the catalogue. NULL: they are only read.
  *
  * Errors: ERR_DAMAGED what is read is no catalogue or not what was written: set it aside and build
  * a new one from the segments. (SQLite notices damage to its own structures alone; so rows that
- * nothing else proves, other than a batch's and a letter's, keep a checksum.) ERR_MISSING there is none, or it
- * was removed while it is open.
+ * nothing else proves, other than a batch's and a letter's, keep a checksum.) ERR_MISSING there is
+ * none, or it was removed while it is open.
  * ERR_UNSUPPORTED a newer version wrote it. ERR_FULL, ERR_BUSY, ERR_READ_ONLY, ERR_IO: may be tried
  * again. ERR_LIMIT, ERR_MEMORY as everywhere.
  */
@@ -46,8 +46,9 @@ enum {
 
 enum catalogue_mode {
     CATALOGUE_WRITE,
-    CATALOGUE_READ, /* for commands: works beside an agent, where nothing may be written, and where a
-                       killed one has left its log */
+    /* for commands: works beside an agent, where nothing may be written,
+     * and where a killed one has left its log */
+    CATALOGUE_READ,
 };
 
 /*
@@ -58,9 +59,9 @@ enum catalogue_mode {
 struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, struct error *err);
 
 /*
- * As catalogue_open, for writers other than the owner of the segments: a log that an owner was killed over
- * stays when it is closed, with all that was committed to it, as it tells the next owner that nothing
- * is lost.
+ * As catalogue_open, for writers other than the owner of the segments: a log that an owner was
+ * killed over stays when it is closed, with all that was committed to it, as it tells the next
+ * owner that nothing is lost.
  */
 struct catalogue *catalogue_open_beside(const char *path, struct error *err);
 
@@ -68,22 +69,22 @@ struct catalogue *catalogue_open_beside(const char *path, struct error *err);
 #define CATALOGUE_IN_MEMORY ":memory:"
 
 /*
- * Make a catalogue where catalogue_open says ERR_MISSING; ${epoch} is any number but 0, ${earlier} (at
- * most CATALOGUE_EPOCHS_MAX_BYTES) what the owner keeps of those before it. A transaction is open:
- * until catalogue_commit there is no catalogue, so one that is built from segments is found whole or
- * not at all. NULL with ${err} set; ERR_CONFIG if there is one already.
+ * Make a catalogue where catalogue_open says ERR_MISSING; ${epoch} is any number but 0, ${earlier}
+ * (at most CATALOGUE_EPOCHS_MAX_BYTES) what the owner keeps of those before it. A transaction is
+ * open: until catalogue_commit there is no catalogue, so one that is built from segments is found
+ * whole or not at all. NULL with ${err} set; ERR_CONFIG if there is one already.
  */
 struct catalogue *catalogue_create(
     const char *path, uint64_t epoch, struct span earlier, struct error *err);
 
-/* Let the log stay when the catalogue is closed, as if the process had been ended: the next process that opens
- * it knows that work was left. */
+/* Let the log stay when the catalogue is closed, as if the process had been ended: the next process
+ * that opens it knows that work was left. */
 void catalogue_keep_log(struct catalogue *catalogue);
 
 /* Uncommitted changes are rolled back. NULL is fine. */
 void catalogue_close(struct catalogue *catalogue);
 
-/* ---- transactions -------------------------------------------------------------------------------- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
 /* Waits some seconds for another process that writes, then ERR_BUSY. */
 bool catalogue_begin(struct catalogue *catalogue, struct error *err);
@@ -106,11 +107,11 @@ bool catalogue_is_open(const struct catalogue *catalogue);
  * themselves in small parts; this is for an end. ERR_BUSY: a reader. */
 bool catalogue_checkpoint(struct catalogue *catalogue, struct error *err);
 
-/* Write all that was committed to a new catalogue at ${path}, durably. A file that was removed while it
- * is open can still be read (on Linux), so this is how it comes back. */
+/* Write all that was committed to a new catalogue at ${path}, durably. A file that was removed
+ * while it is open can still be read (on Linux), so this is how it comes back. */
 bool catalogue_copy(struct catalogue *catalogue, const char *path, struct error *err);
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* The next number of each kind. Adding rows raises them. */
 struct catalogue_counters {
@@ -147,15 +148,15 @@ bool catalogue_raise(
 /* Bytes of the database and its log on the disk. */
 uint64_t catalogue_disk_bytes(const struct catalogue *catalogue);
 
-/* In a transaction: give at most ${max_pages} free pages at the end of the file back to the disk. So many
- * as catalogue_reserve keeps stay. */
+/* In a transaction: give at most ${max_pages} free pages at the end of the file back to the disk.
+ * So many as catalogue_reserve keeps stay. */
 bool catalogue_shrink(struct catalogue *catalogue, uint32_t max_pages, struct error *err);
 
 /*
  * Have some 512 KB of free pages in the database, and a log of that size, both written and so the
- * catalogue's alone. On a disk that others have filled to the last byte, a commit that tells of what
- * outputs have then finds room: their files are what frees the disk. Not inside a transaction; cheap
- * where nothing is missing.
+ * catalogue's alone. On a disk that others have filled to the last byte, a commit that tells of
+ * what outputs have then finds room: their files are what frees the disk. Not inside a transaction;
+ * cheap where nothing is missing.
  */
 bool catalogue_reserve(struct catalogue *catalogue, struct error *err);
 
@@ -164,9 +165,9 @@ bool catalogue_reserve(struct catalogue *catalogue, struct error *err);
 bool catalogue_rewind_log(struct catalogue *catalogue);
 
 /*
- * Read everything and check it against itself: SQLite's own structures, the sums that are kept, that
- * what is named is there. ${each} (may be NULL) gets one sentence per fault, at most 100. False only if it
- * cannot be read; takes as long as there are rows.
+ * Read everything and check it against itself: SQLite's own structures, the sums that are kept,
+ * that what is named is there. ${each} (may be NULL) gets one sentence per fault, at most 100.
+ * False only if it cannot be read; takes as long as there are rows.
  */
 bool catalogue_verify(struct catalogue *catalogue, void (*each)(void *self, const char *fault),
     void *self, uint64_t *ret_faults, struct error *err);

@@ -55,7 +55,8 @@ static struct catalogue_batch get_batch(struct query *q)
     return batch;
 }
 
-/* Of ${stream} (0: of any), after ${after}. A row that an index leads to in error is none of these. */
+/* Of ${stream} (0: of any), after ${after}. A row that an index leads to
+ * in error is none of these. */
 static bool get_batches(struct query *q, uint64_t stream, uint64_t after,
     struct catalogue_batch *batches, size_t max, size_t *ret_count, struct error *err)
 {
@@ -156,7 +157,7 @@ bool catalogue_remove_batch(struct catalogue *catalogue, uint64_t id, struct err
     return query_run(&q, err);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 /* Totals of the stream up to ${last}. */
 static bool sum_up_to(struct catalogue *catalogue, uint64_t stream, uint64_t last,

@@ -5,7 +5,7 @@
 
 /* Streams, segments and batches. Put and remove inside a transaction (catalogue.h). */
 
-/* ---- streams ------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 struct catalogue_stream {
     uint64_t id;
@@ -29,7 +29,7 @@ bool catalogue_stream_is_needed(
 /* A stream that neither batches nor ranges name. Else ERR_LIMIT; one that is not there is fine. */
 bool catalogue_remove_stream(struct catalogue *catalogue, uint64_t id, struct error *err);
 
-/* ---- segments ------------------------------------------------------------------------------------ */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 enum catalogue_segment_state {
     CATALOGUE_SEGMENT_LIVE,
@@ -56,7 +56,7 @@ bool catalogue_segments(struct catalogue *catalogue,
     bool (*each)(void *self, const struct catalogue_segment *segment), void *self,
     struct error *err);
 
-/* ---- batches ------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 struct catalogue_batch {
     uint64_t id;
@@ -99,8 +99,8 @@ bool catalogue_segment_batches(struct catalogue *catalogue, uint64_t segment, ui
 bool catalogue_newest_entered(
     struct catalogue *catalogue, uint64_t *ret_entered, struct error *err);
 
-/* Move the time at which batches entered forward ${by}, but not beyond ${latest} (both below 2^62, in
- * 100 ns). Takes as long as there are batches, if ${by} is not 0. */
+/* Move the time at which batches entered forward ${by}, but not beyond ${latest} (both below 2^62,
+ * in 100 ns). Takes as long as there are batches, if ${by} is not 0. */
 bool catalogue_shift_entered(
     struct catalogue *catalogue, uint64_t by, uint64_t latest, struct error *err);
 

@@ -5,8 +5,8 @@
 #include "store/catalogue/catalogue_query.h"
 
 /*
- * A letter takes as many bytes as its texts have, and some for its row. They are read in chunks that
- * are copied, so that no read transaction is open while a caller prints or sends them.
+ * A letter takes as many bytes as its texts have, and some for its row. They are read in chunks
+ * that are copied, so that no read transaction is open while a caller prints or sends them.
  */
 enum {
     ROW_BYTES = 64,
@@ -16,7 +16,7 @@ enum {
     TEXTS = 7,
 };
 
-/* ---- putting ------------------------------------------------------------------------------------- */
+/* ---- putting --------------------------------------------------------------------------------- */
 
 static bool put(struct catalogue *catalogue, const struct catalogue_letter *letter, uint64_t id,
     struct error *err)
@@ -172,7 +172,7 @@ bool catalogue_remove_letters(struct catalogue *catalogue, const uint64_t *ids, 
     return true;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct chunk {
     struct buf texts; /* one after the other */

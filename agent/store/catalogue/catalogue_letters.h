@@ -5,8 +5,8 @@
 
 /*
  * Dead letters: records that a destination will never take. Kept in bounded space, the oldest make
- * room. The agent and commands beside it may put and remove, inside a transaction (catalogue.h); that of a
- * command is short.
+ * room. The agent and commands beside it may put and remove, inside a transaction (catalogue.h);
+ * that of a command is short.
  */
 struct catalogue_letter {
     uint64_t id;   /* 1, 2, 3, …: given by the catalogue */
@@ -26,8 +26,8 @@ struct catalogue_letter {
 /* The space that letters may take, and what is done when there is no more. */
 struct catalogue_letters_room {
     uint64_t max_bytes;
-    bool
-        waits; /* nothing is put (ERR_LIMIT); else the oldest are removed, though never the last one */
+    /* nothing is put (ERR_LIMIT); else the oldest are removed, though never the last one */
+    bool waits;
 
     /* Letter ${id} was removed. Inside the transaction. May be NULL. */
     void (*evicted)(void *self, uint64_t id, struct span output, uint64_t time);
@@ -35,10 +35,10 @@ struct catalogue_letters_room {
 };
 
 /*
- * Keep ${count} letters; their `id` is not looked at. ${ret_ids} (may be NULL) says the number of each. One
- * that the output has already, under its document_id or of the same record, is not kept again, as it comes
- * where a kill left unsaid that it was settled: 0, and its number stays free. An empty document_id, and
- * epoch 0, say nothing. ${room} NULL: there is no limit.
+ * Keep ${count} letters; their `id` is not looked at. ${ret_ids} (may be NULL) says the number of
+ * each. One that the output has already, under its document_id or of the same record, is not kept
+ * again, as it comes where a kill left unsaid that it was settled: 0, and its number stays free.
+ * An empty document_id, and epoch 0, say nothing. ${room} NULL: there is no limit.
  */
 bool catalogue_put_letters(struct catalogue *catalogue, const struct catalogue_letter *letters,
     size_t count, const struct catalogue_letters_room *room, uint64_t *ret_ids, struct error *err);
@@ -48,8 +48,9 @@ bool catalogue_put_letters(struct catalogue *catalogue, const struct catalogue_l
 bool catalogue_letters(struct catalogue *catalogue,
     bool (*each)(void *self, const struct catalogue_letter *letter), void *self, struct error *err);
 
-/* In a transaction: keep a letter that was read elsewhere under its own id, in place of one that has it. One
- * that the output has already under another id is left out, as by catalogue_put_letters. */
+/* In a transaction: keep a letter that was read elsewhere under its own id, in place of one that
+ * has it. One that the output has already under another id is left out, as by
+ * catalogue_put_letters. */
 bool catalogue_restore_letter(
     struct catalogue *catalogue, const struct catalogue_letter *letter, struct error *err);
 

@@ -21,7 +21,7 @@ static bool run_pair(struct catalogue *catalogue, enum catalogue_statement name,
     return query_run(&q, err);
 }
 
-/* ---- outputs ------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 bool catalogue_move_output(
     struct catalogue *catalogue, const struct catalogue_output *output, struct error *err)
@@ -100,7 +100,7 @@ bool catalogue_remove_output(struct catalogue *catalogue, uint64_t id, struct er
            run_one(catalogue, CATALOGUE_REMOVE_OUTPUT, id, err);
 }
 
-/* ---- ranges -------------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 bool catalogue_put_range(
     struct catalogue *catalogue, const struct catalogue_range *range, struct error *err)
@@ -146,7 +146,7 @@ bool catalogue_remove_ranges(
     return run_pair(catalogue, CATALOGUE_REMOVE_OUTPUT_RANGES, output, ordinal, err);
 }
 
-/* ---- leftovers ----------------------------------------------------------------------------------- */
+/* ---- leftovers ------------------------------------------------------------------------------- */
 
 bool catalogue_put_leftover(
     struct catalogue *catalogue, const struct catalogue_leftover *leftover, struct error *err)

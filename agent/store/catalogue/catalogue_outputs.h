@@ -37,7 +37,7 @@ bool catalogue_remove_checkpoint(struct catalogue *catalogue, uint64_t output, s
 /* Forget it with its ranges and leftovers. One that is not there is fine. */
 bool catalogue_remove_output(struct catalogue *catalogue, uint64_t id, struct error *err);
 
-/* ---- ranges: what an output reads, one after the other --------------------------------------------- */
+/* ---- ranges: what an output reads, one after the other --------------------------------------- */
 
 struct catalogue_range {
     uint64_t output;
@@ -60,7 +60,7 @@ bool catalogue_ranges(struct catalogue *catalogue,
 bool catalogue_remove_ranges(
     struct catalogue *catalogue, uint64_t output, uint64_t ordinal, struct error *err);
 
-/* ---- leftovers: what of a batch an output has still to take --------------------------------------- */
+/* ---- leftovers: what of a batch an output has still to take ---------------------------------- */
 
 struct catalogue_leftover {
     uint64_t output;

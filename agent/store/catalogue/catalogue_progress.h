@@ -5,8 +5,9 @@
 #include "store/catalogue/catalogue.h"
 
 /*
- * How far outputs are with sessions that can be read again, in runs that keep no batches: one row for each output.
- * A row is replaced as a whole, so the positions and the checkpoint that belongs to them are always of one moment.
+ * How far outputs are with sessions that can be read again, in runs that keep no batches: one row
+ * for each output. A row is replaced as a whole, so the positions and the checkpoint that belongs
+ * to them are always of one moment.
  */
 struct catalogue_progress {
     struct span output;     /* its name; at most CATALOGUE_NAME_MAX_BYTES */
@@ -24,8 +25,8 @@ bool catalogue_progresses(struct catalogue *catalogue,
     bool (*each)(void *self, const struct catalogue_progress *progress), void *self,
     struct error *err);
 
-/* Append to ${sessions}: the output has settled ${session} up to ${sequence}. A buffer that is full, or a
- * name beyond CATALOGUE_NAME_MAX_BYTES, sets `failed`. */
+/* Append to ${sessions}: the output has settled ${session} up to ${sequence}. A buffer that is
+ * full, or a name beyond CATALOGUE_NAME_MAX_BYTES, sets `failed`. */
 void catalogue_progress_add(struct buf *sessions, struct span session, uint64_t sequence);
 
 /* Take the first session off ${sessions}. False: there is none, or the rest is damaged. */

@@ -14,7 +14,7 @@ struct query query_start(struct catalogue *catalogue, enum catalogue_statement n
         .catalogue = catalogue, .statement = catalogue->statements[name], .result = SQLITE_OK};
 }
 
-/* ---- parameters ---------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static void keep(struct query *query, int result)
 {
@@ -99,7 +99,7 @@ void query_blob(struct query *query, struct span bytes, size_t max_bytes)
                     bytes.size ? (const void *)bytes.data : "", (int)bytes.size, SQLITE_STATIC));
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 bool query_next(struct query *query)
 {
@@ -182,7 +182,7 @@ void query_get_proof(struct query *query, int column)
     query->got = 0;
 }
 
-/* ---- ends ---------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static bool is_full(int os_code)
 {

@@ -55,7 +55,8 @@ void query_text(struct query *query, struct span text, size_t max_bytes);
 void query_blob(struct query *query, struct span bytes, size_t max_bytes);
 
 /* The next parameter: the proof of those since the last one. Rows of which nothing else can tell
- * whether they are what was stored keep it, as SQLite has no checksums for the pages of a database. */
+ * whether they are what was stored keep it, as SQLite has no checksums for the pages of a
+ * database. */
 void query_proof(struct query *query);
 
 /* Is there a row (more)? */

@@ -7,8 +7,8 @@
  * stores its stream's totals at its insertion as `_before`: their differences count what lies
  * between two batches without a scan. A stream's totals never decrease.
  *
- * An index on a column of a table that has an integer for its key ends with that key: batch(stream) is
- * batch(stream, id).
+ * An index on a column of a table that has an integer for its key ends with that key: batch(stream)
+ * is batch(stream, id).
  */
 
 #define NUMBER " INTEGER NOT NULL"

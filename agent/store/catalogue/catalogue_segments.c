@@ -32,7 +32,7 @@ static bool refuse(struct catalogue *catalogue, const char *what, uint64_t id, s
         (unsigned long long)id);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 bool catalogue_put_stream(
     struct catalogue *catalogue, const struct catalogue_stream *stream, struct error *err)
@@ -83,7 +83,7 @@ bool catalogue_remove_stream(struct catalogue *catalogue, uint64_t id, struct er
            remove_row(catalogue, CATALOGUE_REMOVE_STREAM, id, err);
 }
 
-/* ---- segments ------------------------------------------------------------------------------------ */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 bool catalogue_put_segment(
     struct catalogue *catalogue, const struct catalogue_segment *segment, struct error *err)

@@ -23,7 +23,7 @@ static bool give(bool found, uint64_t number, uint64_t *ret_number, bool *ret_fo
     return true;
 }
 
-/* ---- positions ----------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 bool catalogue_put_source(
     struct catalogue *catalogue, const struct catalogue_source *source, struct error *err)
@@ -70,7 +70,7 @@ bool catalogue_sources(struct catalogue *catalogue,
     return query_end(&q, err);
 }
 
-/* ---- sessions ------------------------------------------------------------------------------------ */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 bool catalogue_put_state(
     struct catalogue *catalogue, struct span session, struct span state, struct error *err)
@@ -134,7 +134,7 @@ bool catalogue_remove_session(struct catalogue *catalogue, struct span session, 
            run_session(catalogue, CATALOGUE_REMOVE_LIVE, session, err);
 }
 
-/* ---- files that were taken whole ------------------------------------------------------------------- */
+/* ---- files that were taken whole ------------------------------------------------------------- */
 
 bool catalogue_put_done(
     struct catalogue *catalogue, const struct catalogue_done *done, struct error *err)
@@ -189,7 +189,7 @@ bool catalogue_dones(struct catalogue *catalogue,
     return query_end(&q, err);
 }
 
-/* ---- gaps ---------------------------------------------------------------------------------------- */
+/* ---- gaps ------------------------------------------------------------------------------------ */
 
 static struct query start_gap(
     struct catalogue *catalogue, enum catalogue_statement name, const struct catalogue_gap *gap)

@@ -17,7 +17,8 @@ enum {
 };
 
 static const char *const checks[] = {
-    /* At most 100 rows. Given as an argument, SQLite 3.54 takes the number for the name of a table. */
+    /* At most 100 rows. Given as an argument, SQLite 3.54 takes the
+     * number for the name of a table. */
     "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
     "SELECT printf('a row of %s refers to a missing row of %s', \"table\", parent) FROM "
     "pragma_foreign_key_check",
@@ -84,7 +85,7 @@ static bool run_check(
            error_set(err, why.code, "%s", why.text);
 }
 
-/* ---- rows with checksums -------------------------------------------------------------------------- */
+/* ---- rows with checksums --------------------------------------------------------------------- */
 
 static bool read_sessions(struct catalogue *catalogue, struct error *err)
 {

@@ -4,9 +4,9 @@
 #include "store/catalogue/catalogue.h"
 
 /*
- * The epochs of a run before the one in force, as the catalogue keeps them: 8 bytes each, little endian,
- * the last one first. Of a run with more than fit, as where the clock is set all day, the first
- * ones are removed.
+ * The epochs of a run before the one in force, as the catalogue keeps them: 8 bytes each, little
+ * endian, the last one first. Of a run with more than fit, as where the clock is set all day, the
+ * first ones are removed.
  */
 struct epochs {
     uint8_t bytes[CATALOGUE_EPOCHS_MAX_BYTES];

@@ -11,8 +11,8 @@ struct body_packer;
 struct body_packer *body_packer_create(struct error *err);
 void body_packer_destroy(struct body_packer *packer); /* NULL is fine */
 
-/* Pack ${raw}. The view is valid until the next call. False if that does not make it smaller, or there
- * is no memory for it: it goes as it is. */
+/* Pack ${raw}. The view is valid until the next call. False if that does not make it smaller, or
+ * there is no memory for it: it goes as it is. */
 bool body_pack(struct body_packer *packer, struct span raw, struct span *ret_packed);
 
 /* Unpack into ${out}, exactly ${raw_bytes}. False: it is not what was packed. Any thread. */

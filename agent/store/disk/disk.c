@@ -176,7 +176,7 @@ struct disk *disk_system(void)
     return &disk;
 }
 
-/* ---- no disk at all -------------------------------------------------------------------------------- */
+/* ---- no disk at all -------------------------------------------------------------------------- */
 
 static struct disk_file *none_open(struct disk *disk, const char *path, struct error *err)
 {

@@ -10,14 +10,15 @@
  *   ERR_FULL    there is no room on the disk, or the quota is used up
  *   ERR_IO      anything else that the system refused; os_code says why
  *   ERR_MEMORY
- * Any thread; one file is appended to, cut, synced and closed by one thread at a time, and read by many.
+ * Any thread; one file is appended to, cut, synced and closed by one thread at a time, and read by
+ * many.
  */
 struct disk;
 struct disk_file; /* each disk's own */
 
 struct disk_ops {
-    /* NULL on failure. For reading the file must be there; while it is open, other programs may write to it, rename
-     * and unlink it. */
+    /* NULL on failure. For reading the file must be there; while it is open, other programs may
+     * write to it, rename and unlink it. */
     struct disk_file *(*open_read)(struct disk *disk, const char *path, struct error *err);
 
     /* Made if it is missing, which is durable after sync_folder. */
@@ -33,8 +34,8 @@ struct disk_ops {
     bool (*append)(struct disk *disk, struct disk_file *file, const struct span *pieces,
         size_t count, struct error *err);
 
-    /* Is what is appended from now on to be read before long (at first: no)? The system may keep it in
-     * memory then. */
+    /* Is what is appended from now on to be read before long (at first: no)? The system may keep it
+     * in memory then. */
     void (*expect_reads)(struct disk *disk, struct disk_file *file, bool expected);
 
     /* Cut the file, open for appending, to ${bytes}. */
@@ -56,14 +57,17 @@ struct disk_ops {
     /* In place of a file that is called ${to}: at every moment there is the old or the new one. */
     bool (*rename)(struct disk *disk, const char *from, const char *to, struct error *err);
 
-    /* The names of the ordinary files in ${folder}, in any order. ${each} may return false to stop. */
+    /* The names of the ordinary files in ${folder}, in any order.
+     * ${each} may return false to stop. */
     bool (*list)(struct disk *disk, const char *folder, bool (*each)(void *self, const char *name),
         void *self, struct error *err);
 
-    /* With those above it. Those that were missing are durable where the system lets us see to it. */
+    /* With those above it. Those that were missing are durable where the
+     * system lets us see to it. */
     bool (*make_folder)(struct disk *disk, const char *folder, struct error *err);
 
-    /* Files created, renamed and unlinked in ${folder} stay so after a power failure from now on. */
+    /* Files created, renamed and unlinked in ${folder} stay so after a
+     * power failure from now on. */
     bool (*sync_folder)(struct disk *disk, const char *folder, struct error *err);
 
     /* Bytes that this process may still write to the file system of ${folder}. */

@@ -1,6 +1,6 @@
 /*
- * Encoding and decoding of frames. Every head passes one check, check_head, when it is written and when
- * it is read, so that nothing is written that would not be read.
+ * Encoding and decoding of frames. Every head passes one check, check_head, when it is written and
+ * when it is read, so that nothing is written that would not be read.
  */
 #include "store/disk/frame.h"
 

@@ -18,16 +18,16 @@
  *                              24  8  segment id                  100  4  CRC of bytes 0-99
  *                              32  8  offset in the file
  *
- * After a frame head stand the sources: their number (4), and of each the bytes of its session's name
- * (2), the name, and the sequence (8) up to which everything of the session that belongs to the stream
- * is in this batch or in one before it. Then comes the body, which belongs to the caller. The body of a
- * frame that describes a stream: the stream's hash (4), bytes of the key (4), the key, bytes of what is
- * said about it (4), and that.
+ * After a frame head stand the sources: their number (4), and of each the bytes of its session's
+ * name (2), the name, and the sequence (8) up to which everything of the session that belongs to
+ * the stream is in this batch or in one before it. Then comes the body, which belongs to the
+ * caller. The body of a frame that describes a stream: the stream's hash (4), bytes of the key (4),
+ * the key, bytes of what is said about it (4), and that.
  *
- * A frame says where it stands, and in which epoch: what the disk gives back in another place, or from
- * an earlier file that lay there, is no frame, nor is one inside an event. CRCs are
- * CRC-32C, times are FILETIME. Nothing is believed: sizes are checked against limits before anything is
- * reserved for them, and a head with a good CRC that says what cannot be is damage.
+ * A frame says where it stands, and in which epoch: what the disk gives back in another place, or
+ * from an earlier file that lay there, is no frame, nor is one inside an event. CRCs are
+ * CRC-32C, times are FILETIME. Nothing is believed: sizes are checked against limits before
+ * anything is reserved for them, and a head with a good CRC that says what cannot be is damage.
  */
 enum {
     FRAME_VERSION = 1,
@@ -92,8 +92,8 @@ bool frame_put_stream(struct buf *out, const struct frame_stream *stream, struct
 /* True if frame_read would accept the head, else ERR_LIMIT. Does not read the body. */
 bool frame_check(const struct frame *frame, struct error *err);
 
-/* Write the head of ${frame}, after which its sources and body are to stand. ERR_LIMIT if it says what
- * frame_read would refuse. */
+/* Write the head of ${frame}, after which its sources and body are to stand. ERR_LIMIT if it says
+ * what frame_read would refuse. */
 bool frame_put_head(
     const struct frame *frame, uint8_t ret_head[FRAME_HEAD_BYTES], struct error *err);
 
@@ -104,7 +104,8 @@ void frame_put_segment_head(
 bool frame_read_segment_head(
     struct span bytes, uint64_t segment, uint64_t *ret_epoch, struct error *err);
 
-/* The head alone, from at least 104 bytes: the views have sizes but no bytes. ERR_FORMAT: damaged. */
+/* The head alone, from at least 104 bytes: the views have sizes but no bytes.
+ * ERR_FORMAT: damaged. */
 bool frame_read_head(struct span bytes, struct frame *ret_frame, struct error *err);
 
 /* A whole frame, which begins ${bytes}; its views point into them. ERR_FORMAT: damaged, cut off. */

@@ -1,7 +1,7 @@
 /*
- * A window of the file lies in `room`; whole frames are read into it, too. After damage every byte that
- * begins like a frame is tried: its head must have a good CRC, name this segment and this offset, and the
- * epoch of the file's own head where that could be read.
+ * A window of the file lies in `room`; whole frames are read into it, too. After damage every byte
+ * that begins like a frame is tried: its head must have a good CRC, name this segment and this
+ * offset, and the epoch of the file's own head where that could be read.
  *
  * A hostile file could have overlapping good heads of damaged frames, so that checking them would
  * take time quadratic in its size. So after as many bytes as the file has were checked without

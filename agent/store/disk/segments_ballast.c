@@ -1,6 +1,7 @@
 /*
- * The ballast is a file of bytes that no file system shrinks or leaves out: they are random, and really
- * written. It is given up when the disk is full, so that there is room for the commits that free more.
+ * The ballast is a file of bytes that no file system shrinks or leaves out: they are random, and
+ * really written. It is given up when the disk is full, so that there is room for the commits that
+ * free more.
  */
 #include "store/disk/segments_own.h"
 

@@ -1,7 +1,7 @@
 /*
  * Reading, by any thread. A few files are kept open; a reader holds one of them, but not the lock.
- * A file that was removed meanwhile is closed by its last reader; where all are in use, one is opened for
- * one reading alone.
+ * A file that was removed meanwhile is closed by its last reader; where all are in use, one is
+ * opened for one reading alone.
  */
 #include "store/disk/segments_own.h"
 

@@ -22,7 +22,7 @@ static bool read_at(
     return disk->ops->read_at(disk, reading->file, offset, data, size, ret_read, err);
 }
 
-/* ---- frames ------------------------------------------------------------------------------------- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 static struct span take_text(struct reader *r)
 {
@@ -82,7 +82,7 @@ static bool take_damaged(struct reading *reading, const struct frame *frame, uin
     return true;
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Unreadable bytes are left out. False: no memory, or a newer version. */
 static bool pass_unreadable(
