@@ -14,8 +14,8 @@
  * initialised. A limit of the count is the caller's to check.
  */
 
-/* Change the array to exactly ${count} elements, not 0. For arrays that share one capacity, which
- * the caller sets after the last of them. */
+/* Give the array exactly ${count} elements, at least one. For what keeps its capacity otherwise:
+ * several arrays with one capacity, or a list that gives memory back. */
 static inline bool grow_array(void *list, size_t count, size_t size)
 {
     void *elements; /* copied, as a pointer of another type must not be read as a void pointer */
@@ -27,7 +27,8 @@ static inline bool grow_array(void *list, size_t count, size_t size)
     return elements != NULL;
 }
 
-/* Make room for ${count} elements, and no more: for arrays that a batch sizes. */
+/* Make room for ${count} elements, and no more: for arrays that a batch sizes. Of arrays that share
+ * a capacity, all but the last get the address of a copy of it. */
 static inline bool grow_to(void *list, size_t count, size_t *capacity, size_t size)
 {
     if (count <= *capacity) {

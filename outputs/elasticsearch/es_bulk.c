@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/utf.h"
 #include "outputs/delivery_id.h"
 
@@ -79,19 +80,11 @@ static void add_member(struct buf *out, const char *key, const char *text)
 
 static bool grow(struct es_bulk *bulk, size_t routes, size_t records)
 {
-    if (routes > bulk->route_capacity) {
-        uint32_t *ends = realloc(bulk->head_ends, routes * sizeof(*ends));
-        bulk->head_ends = ends ? ends : bulk->head_ends;
-        bulk->route_capacity = ends ? routes : bulk->route_capacity;
-    }
-    if (records > bulk->record_capacity) {
-        size_t *ends = realloc(bulk->ends, records * sizeof(*ends));
-        bulk->ends = ends ? ends : bulk->ends;
-        struct span *parts = realloc(bulk->parts, records * ES_BULK_PARTS * sizeof(*parts));
-        bulk->parts = parts ? parts : bulk->parts;
-        bulk->record_capacity = ends && parts ? records : bulk->record_capacity;
-    }
-    return routes <= bulk->route_capacity && records <= bulk->record_capacity;
+    size_t capacity = bulk->record_capacity; /* of ends and parts */
+    return grow_to(&bulk->head_ends, routes, &bulk->route_capacity, sizeof(*bulk->head_ends)) &&
+           grow_to(&bulk->ends, records, &capacity, sizeof(*bulk->ends)) &&
+           grow_to(
+               &bulk->parts, records, &bulk->record_capacity, ES_BULK_PARTS * sizeof(*bulk->parts));
 }
 
 /* A template must not be used as a name: servers would create that index. */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "outputs/elasticsearch/es_sender_own.h"
 
 enum { TEXTS_MAX_BYTES = 1 << 20 };
@@ -112,25 +113,14 @@ static void send_unindexed(struct es_sender *self)
 
 static bool grow_routes(struct es_sender *self, size_t count)
 {
-    if (count > self->route_capacity) {
-        free(self->routes);
-        self->routes = malloc(count * sizeof(*self->routes));
-        self->route_capacity = self->routes ? count : 0;
-    }
-    return count <= self->route_capacity;
+    return grow_to(&self->routes, count, &self->route_capacity, sizeof(*self->routes));
 }
 
 static bool grow(struct es_sender *self, size_t count)
 {
-    if (count <= self->capacity) {
-        return true;
-    }
-    enum record_status *statuses = realloc(self->statuses, count * sizeof(*statuses));
-    self->statuses = statuses ? statuses : self->statuses;
-    enum es_verdict *verdicts = realloc(self->verdicts, count * sizeof(*verdicts));
-    self->verdicts = verdicts ? verdicts : self->verdicts;
-    self->capacity = statuses && verdicts ? count : self->capacity;
-    return statuses && verdicts;
+    size_t capacity = self->capacity; /* of both arrays */
+    return grow_to(&self->statuses, count, &capacity, sizeof(*self->statuses)) &&
+           grow_to(&self->verdicts, count, &self->capacity, sizeof(*self->verdicts));
 }
 
 static void begin(struct es_sender *self, const struct delivery *delivery)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "outputs/json_member.h"
 
 enum { BODY_MAX_BYTES = 1 << 30 };
@@ -57,16 +58,10 @@ void es_unindexed_fini(struct es_unindexed *unindexed)
 bool es_unindexed_begin(struct es_unindexed *unindexed, size_t record_count)
 {
     unindexed->count = 0;
-    if (record_count <= unindexed->capacity) {
-        return true;
-    }
-    size_t *records = realloc(unindexed->records, record_count * sizeof(*records));
-    unindexed->records = records ? records : unindexed->records;
-    enum es_verdict *verdicts = realloc(unindexed->verdicts, record_count * sizeof(*verdicts));
-    unindexed->verdicts = verdicts ? verdicts : unindexed->verdicts;
-    bool good = records && verdicts;
-    unindexed->capacity = good ? record_count : unindexed->capacity;
-    return good;
+    size_t capacity = unindexed->capacity; /* of both arrays */
+    return grow_to(&unindexed->records, record_count, &capacity, sizeof(*unindexed->records)) &&
+           grow_to(&unindexed->verdicts, record_count, &unindexed->capacity,
+               sizeof(*unindexed->verdicts));
 }
 
 void es_unindexed_add(struct es_unindexed *unindexed, size_t record)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 /* Records of one file that are not adjacent in the delivery are copied together up to this many
  * bytes, so that a batch over many files needs few writes. */
 enum { GATHER_BYTES = 256 * 1024 };
@@ -23,19 +25,10 @@ void file_batch_fini(struct file_batch *batch)
 
 static bool reserve(struct file_batch *batch, size_t routes, size_t records)
 {
-    if (routes >= batch->route_capacity) {
-        free(batch->targets);
-        free(batch->starts);
-        batch->targets = malloc((routes + 1) * sizeof(struct file_entry *));
-        batch->starts = malloc((routes + 1) * sizeof(*batch->starts));
-        batch->route_capacity = batch->targets && batch->starts ? routes + 1 : 0;
-    }
-    if (records > batch->record_capacity) {
-        free(batch->order);
-        batch->order = malloc(records * sizeof(*batch->order));
-        batch->record_capacity = batch->order ? records : 0;
-    }
-    return routes < batch->route_capacity && records <= batch->record_capacity;
+    size_t capacity = batch->route_capacity; /* of targets and starts */
+    return grow_to(&batch->targets, routes + 1, &capacity, sizeof(*batch->targets)) &&
+           grow_to(&batch->starts, routes + 1, &batch->route_capacity, sizeof(*batch->starts)) &&
+           grow_to(&batch->order, records, &batch->record_capacity, sizeof(*batch->order));
 }
 
 /* ---- which record goes where ----------------------------------------------------------------- */

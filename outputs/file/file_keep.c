@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "outputs/file/file_number.h"
 #include "platform/plat_path.h"
 
@@ -61,15 +62,9 @@ static void make_key(const struct family *family, struct span path, uint8_t key[
 
 static bool add(struct family *family, const char *text, uint64_t number)
 {
-    if (family->count == family->capacity) {
-        size_t capacity = family->capacity ? family->capacity * 2 : 64;
-        struct found *list = capacity <= MAX_FOUND ? realloc(family->list, capacity * sizeof(*list))
-                                                   : NULL;
-        if (!list) {
-            return false;
-        }
-        family->list = list;
-        family->capacity = capacity;
+    if (family->count == MAX_FOUND ||
+        !grow_list(&family->list, family->count, &family->capacity, sizeof(*family->list))) {
+        return false;
     }
     struct found *found = &family->list[family->count];
     size_t size = strlen(text) + 1;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/grow.h"
 #include "outputs/file/file_number.h"
 #include "platform/plat_path.h"
 #include "platform/plat_rights.h"
@@ -56,24 +57,11 @@ static struct span path_of(const struct file_mark *mark)
     return span_make(mark->path, mark->size);
 }
 
-static bool grow(struct file_marks *marks)
-{
-    if (marks->count < marks->capacity) {
-        return true;
-    }
-    size_t capacity = marks->capacity ? marks->capacity * 2 : 64;
-    struct file_mark **list = realloc(marks->list, capacity * sizeof(struct file_mark *));
-    if (list) {
-        marks->list = list;
-        marks->capacity = capacity;
-    }
-    return list != NULL;
-}
-
 /* NULL: out of memory, or too many. */
 static struct file_mark *make(struct file_marks *marks, struct span path)
 {
-    struct file_mark *mark = grow(marks) ? calloc(1, sizeof(*mark) + path.size + 1) : NULL;
+    bool has_room = grow_list(&marks->list, marks->count, &marks->capacity, sizeof(*marks->list));
+    struct file_mark *mark = has_room ? calloc(1, sizeof(*mark) + path.size + 1) : NULL;
     if (!mark) {
         return NULL;
     }

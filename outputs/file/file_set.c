@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "outputs/file/file_number.h"
 #include "outputs/file/file_undo.h"
 #include "platform/plat_path.h"
@@ -61,28 +62,14 @@ struct file_entry *file_set_find(const struct file_set *set, struct span path)
     return map_get(&set->by_path, path);
 }
 
-static bool grow(struct file_set *set)
-{
-    if (set->count < set->capacity) {
-        return true;
-    }
-    size_t capacity = set->capacity ? set->capacity * 2 : 16;
-    struct file_entry **entries = realloc(set->entries, capacity * sizeof(struct file_entry *));
-    if (!entries) {
-        return false;
-    }
-    set->entries = entries;
-    set->capacity = capacity;
-    return true;
-}
-
 struct file_entry *file_set_get(struct file_set *set, struct span path, struct error *err)
 {
     struct file_entry *entry = file_set_find(set, path);
     if (!entry) {
         entry = calloc(1, sizeof(*entry));
         char *copy = malloc(path.size + 1);
-        if (!entry || !copy || !grow(set)) {
+        if (!entry || !copy ||
+            !grow_list(&set->entries, set->count, &set->capacity, sizeof(*set->entries))) {
             free(entry);
             free(copy);
             error_set(err, ERR_MEMORY, "out of memory");

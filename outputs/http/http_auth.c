@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text/base64.h"
 #include "outputs/http/http_form.h"
 
@@ -35,13 +36,11 @@ bool http_secrets_add(struct http_secrets *secrets, const char *text)
     if (size < SHORTEST) {
         return true;
     }
-    char **items = realloc(secrets->items, (secrets->count + 1) * sizeof(*items));
-    if (!items) {
+    if (!grow_array(&secrets->items, secrets->count + 1, sizeof(*secrets->items))) {
         return false;
     }
-    secrets->items = items;
-    items[secrets->count] = copy_of(text, size);
-    return items[secrets->count] && ++secrets->count;
+    secrets->items[secrets->count] = copy_of(text, size);
+    return secrets->items[secrets->count] && ++secrets->count;
 }
 
 static bool replace(struct http_secrets *secrets, const char *old, const char *text)

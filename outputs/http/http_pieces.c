@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "outputs/http/http_status.h"
 
 static const char one_by_one[] =
@@ -34,13 +35,8 @@ void http_pieces_fini(struct http_pieces *pieces)
 
 static bool begin(struct http_pieces *pieces, size_t count)
 {
-    if (count > pieces->capacity) {
-        enum record_status *statuses = realloc(pieces->statuses, count * sizeof(*statuses));
-        if (!statuses) {
-            return false;
-        }
-        pieces->statuses = statuses;
-        pieces->capacity = count;
+    if (!grow_to(&pieces->statuses, count, &pieces->capacity, sizeof(*pieces->statuses))) {
+        return false;
     }
     for (size_t i = 0; i < count; i++) {
         pieces->statuses[i] = RECORD_RETRY;

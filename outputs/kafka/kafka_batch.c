@@ -10,6 +10,7 @@
  * group is sent again for each refusal. When all groups are known, the last transaction contains
  * all of them.
  */
+#include "base/grow.h"
 #include "outputs/kafka/out_kafka.h"
 
 #include <stdio.h>
@@ -26,17 +27,9 @@ enum {
 
 static bool grow(struct out_kafka *self, size_t count)
 {
-    if (count > self->capacity) {
-        struct kafka_result *results = realloc(self->results, count * sizeof(*results));
-        self->results = results ? results : self->results;
-        struct kafka_mark *marks = realloc(self->marks, count * sizeof(*marks));
-        self->marks = marks ? marks : self->marks;
-        if (!results || !marks) {
-            return false;
-        }
-        self->capacity = count;
-    }
-    return true;
+    size_t capacity = self->capacity; /* of both arrays */
+    return grow_to(&self->results, count, &capacity, sizeof(*self->results)) &&
+           grow_to(&self->marks, count, &self->capacity, sizeof(*self->marks));
 }
 
 static size_t size_of(const struct delivery *delivery, size_t index)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "outputs/delivery_id.h"
 #include "outputs/http/http_frame.h"
 #include "platform/plat_system.h"
@@ -77,13 +78,8 @@ void kafka_send_fini(struct kafka_send *send)
 bool kafka_send_begin(struct kafka_send *send, const struct delivery *delivery)
 {
     size_t count = delivery->routes ? delivery->route_count : 1;
-    if (count > send->target_capacity) {
-        struct kafka_target *targets = realloc(send->targets, count * sizeof(*targets));
-        if (!targets) {
-            return false;
-        }
-        send->targets = targets;
-        send->target_capacity = count;
+    if (!grow_to(&send->targets, count, &send->target_capacity, sizeof(*send->targets))) {
+        return false;
     }
     for (size_t i = 0; i < count; i++) {
         send->targets[i].known = false;
@@ -188,16 +184,9 @@ static rd_kafka_headers_t *make_headers(
 
 static bool has_room(struct kafka_spare *spare)
 {
-    if (spare->made == spare->room) {
-        size_t room = spare->room ? 2 * spare->room : 8;
-        rd_kafka_headers_t **lists = realloc(spare->lists, room * sizeof(rd_kafka_headers_t *));
-        if (!lists) {
-            return false;
-        }
-        spare->lists = lists;
-        spare->room = room;
-    }
-    return true;
+    size_t room = spare->room ? 2 * spare->room : 8;
+    return spare->made < spare->room ||
+           grow_to(&spare->lists, room, &spare->room, sizeof(*spare->lists));
 }
 
 /* Take headers that can be reused, or make them. ${ret_spare}: where to return them; NULL:

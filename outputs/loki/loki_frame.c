@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/order.h"
 #include "outputs/loki/loki_event.h"
 #include "outputs/loki/loki_json.h"
@@ -93,16 +94,8 @@ static int by_slice_stream_and_time(const void *a_, const void *b_)
 
 static bool reserve(struct loki_frame *frame, size_t count)
 {
-    if (count > frame->entry_capacity) {
-        struct loki_entry *entries = realloc(frame->entries, count * sizeof(*entries));
-        if (!entries) {
-            return false;
-        }
-        frame->entries = entries;
-        frame->entry_capacity = count;
-    }
     frame->entry_count = 0;
-    return true;
+    return grow_to(&frame->entries, count, &frame->entry_capacity, sizeof(*frame->entries));
 }
 
 static struct span without_end(struct span line)

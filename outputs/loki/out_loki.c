@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "outputs/http/http_pieces.h"
 #include "outputs/http/http_status.h"
 #include "outputs/loki/loki_frame.h"
@@ -270,13 +271,8 @@ static struct http_piece_answer loki_post(
 static bool begin(struct out_loki *self, const struct delivery *delivery)
 {
     size_t count = delivery->record_count;
-    if (count > self->state_capacity) {
-        enum loki_state *states = realloc(self->states, count * sizeof(*states));
-        if (!states) {
-            return false;
-        }
-        self->states = states;
-        self->state_capacity = count;
+    if (!grow_to(&self->states, count, &self->state_capacity, sizeof(*self->states))) {
+        return false;
     }
     for (size_t i = 0; i < count; i++) {
         self->states[i] = LOKI_OPEN;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/protobuf_buf.h"
 #include "outputs/json_member.h"
 
@@ -133,25 +134,15 @@ static bool is_of(const struct otlp_scope *scope, const struct parts *parts, uin
 static bool reserve(struct otlp_frame *frame, size_t records)
 {
     if (records > frame->record_capacity) {
-        struct otlp_record *list = realloc(frame->records, records * sizeof(*list));
-        if (!list) {
-            return false;
-        }
-        frame->records = list;
-        struct otlp_scope *scopes = realloc(frame->scopes, records * sizeof(*scopes));
-        if (!scopes) {
-            return false;
-        }
-        frame->scopes = scopes;
         size_t slot_count = 64;
         while (slot_count < 2 * records) {
             slot_count *= 2;
         }
-        uint32_t *slots = realloc(frame->slots, slot_count * sizeof(*slots));
-        if (!slots) {
+        if (!grow_array(&frame->records, records, sizeof(*frame->records)) ||
+            !grow_array(&frame->scopes, records, sizeof(*frame->scopes)) ||
+            !grow_array(&frame->slots, slot_count, sizeof(*frame->slots))) {
             return false;
         }
-        frame->slots = slots;
         frame->slot_count = slot_count;
         frame->record_capacity = records;
     }

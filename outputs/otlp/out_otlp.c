@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "outputs/http/http_pieces.h"
 #include "outputs/otlp/otlp_frame.h"
 #include "outputs/otlp/otlp_link.h"
@@ -223,13 +224,8 @@ static struct http_piece_answer otlp_post(
 static bool begin(struct out_otlp *self, const struct delivery *delivery)
 {
     size_t count = delivery->record_count;
-    if (count > self->piece_numbers_capacity) {
-        uint8_t *piece_numbers = realloc(self->piece_numbers, count);
-        if (!piece_numbers) {
-            return false;
-        }
-        self->piece_numbers = piece_numbers;
-        self->piece_numbers_capacity = count;
+    if (!grow_to(&self->piece_numbers, count, &self->piece_numbers_capacity, 1)) {
+        return false;
     }
     if (count) {
         memset(self->piece_numbers, 0, count);

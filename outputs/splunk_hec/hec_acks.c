@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "outputs/splunk_hec/hec_reply.h"
 #include "platform/plat_system.h"
 
@@ -39,14 +40,8 @@ static bool is_new(struct hec_acks *acks, const struct hec_pending *pending)
 
 bool hec_acks_add(struct hec_acks *acks, const struct hec_pending *pending)
 {
-    if (acks->count == acks->capacity) {
-        size_t capacity = acks->capacity ? acks->capacity * 2 : 16;
-        struct hec_pending *items = realloc(acks->items, capacity * sizeof(*items));
-        if (!items) {
-            return false;
-        }
-        acks->items = items;
-        acks->capacity = capacity;
+    if (!grow_list(&acks->items, acks->count, &acks->capacity, sizeof(*acks->items))) {
+        return false;
     }
     if (!acks->numbers) {
         acks->numbers = malloc(HEC_ACKS_REMEMBERED * sizeof(*acks->numbers));

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "outputs/http/http_platform.h"
 #include "outputs/net/net_stream.h"
 #include "outputs/syslog/syslog_message.h"
@@ -339,13 +340,8 @@ static void add_framed(struct out_syslog *self, const struct syslog_message *mes
 /* All messages of ${delivery}, with their ends. */
 static bool write_lines(struct out_syslog *self, const struct delivery *delivery)
 {
-    if (delivery->record_count > self->capacity) {
-        uint32_t *ends = realloc(self->ends, delivery->record_count * sizeof(*ends));
-        if (!ends) {
-            return false;
-        }
-        self->ends = ends;
-        self->capacity = delivery->record_count;
+    if (!grow_to(&self->ends, delivery->record_count, &self->capacity, sizeof(*self->ends))) {
+        return false;
     }
     buf_reset(&self->lines);
     for (size_t i = 0; i < delivery->record_count && !self->lines.failed; i++) {

@@ -14,14 +14,9 @@ void batch_part_fini(struct batch_part *part)
 
 static bool reserve(struct batch_part *part, size_t count)
 {
-    if (count > part->capacity) {
-        if (!grow_array(&part->ends, count, sizeof(*part->ends)) ||
-            !grow_array(&part->routes, count, sizeof(*part->routes))) {
-            return false;
-        }
-        part->capacity = count;
-    }
-    return true;
+    size_t capacity = part->capacity; /* of both arrays */
+    return grow_to(&part->ends, count, &capacity, sizeof(*part->ends)) &&
+           grow_to(&part->routes, count, &part->capacity, sizeof(*part->routes));
 }
 
 bool batch_part_delivery(struct batch_part *part, const struct batch *batch,
