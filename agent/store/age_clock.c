@@ -17,19 +17,19 @@ static uint64_t system_monotonic_ns(void *self)
     return plat_monotonic_ns();
 }
 
-void age_clock_init(struct age_clock *clock, const struct store_clock *source)
+void age_clock_init(struct age_clock *clock, const struct store_clock *clocks)
 {
     static const struct store_clock system = {
         .now = system_now, .monotonic_ns = system_monotonic_ns};
-    clock->source = source ? *source : system;
-    clock->wall = clock->source.now(clock->source.self);
-    clock->monotonic_ns = clock->source.monotonic_ns(clock->source.self);
+    clock->clocks = clocks ? *clocks : system;
+    clock->wall = clock->clocks.now(clock->clocks.self);
+    clock->monotonic_ns = clock->clocks.monotonic_ns(clock->clocks.self);
 }
 
 uint64_t age_clock_now(struct age_clock *clock, int64_t *ret_step)
 {
-    uint64_t wall = clock->source.now(clock->source.self);
-    uint64_t monotonic_ns = clock->source.monotonic_ns(clock->source.self);
+    uint64_t wall = clock->clocks.now(clock->clocks.self);
+    uint64_t monotonic_ns = clock->clocks.monotonic_ns(clock->clocks.self);
     uint64_t expected = clock->wall + (monotonic_ns - clock->monotonic_ns) / 100;
     int64_t step = (int64_t)(wall - expected);
     bool is_step = step >= MINUTE_SECONDS * filetime_second ||
@@ -44,5 +44,5 @@ uint64_t age_clock_now(struct age_clock *clock, int64_t *ret_step)
 
 uint64_t age_clock_monotonic_ms(const struct age_clock *clock)
 {
-    return clock->source.monotonic_ns(clock->source.self) / 1000000;
+    return clock->clocks.monotonic_ns(clock->clocks.self) / 1000000;
 }

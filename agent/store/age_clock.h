@@ -8,13 +8,13 @@
  * set. Embedded; one thread.
  */
 struct age_clock {
-    struct store_clock source;
+    struct store_clock clocks;
     uint64_t wall; /* FILETIME, when it was looked at last */
     uint64_t monotonic_ns;
 };
 
-/* ${source} NULL: the system's clocks. */
-void age_clock_init(struct age_clock *clock, const struct store_clock *source);
+/* ${clocks} NULL: the system's clocks. */
+void age_clock_init(struct age_clock *clock, const struct store_clock *clocks);
 
 /* Now, as FILETIME. ${ret_step} (may be NULL): by how much it was set forward (or back, below 0)
  * since the last call, in 100 ns; 0 for less than a minute, as clocks are adjusted all the time. */

@@ -345,11 +345,12 @@ bool store_leftover(
     }
     const struct stage_entry entry = {
         .kind = STAGE_LEFTOVER, .numbers = {chain->id, id}, .texts = {left}};
-    bool had = chain_has_left(chain, id);
+    bool had_left = chain_has_left(chain, id);
     if (!chain_set_left(chain, id, left.size != 0, err)) {
         return false;
     }
-    return stage_put(store->stage, &entry, err) || (chain_set_left(chain, id, had, NULL), false);
+    return stage_put(store->stage, &entry, err) ||
+           (chain_set_left(chain, id, had_left, NULL), false);
 }
 
 bool store_drop_checkpoint(struct store *store, struct span output, struct error *err)

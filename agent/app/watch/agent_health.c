@@ -139,7 +139,7 @@ static void look_at_session(
 static void look_at_delivery(struct agent_health *health, const char *name,
     const struct output_counts *counts, uint64_t batch_age_ns, uint64_t now)
 {
-    uint64_t patience = stalled_ns + batch_age_ns;
+    uint64_t stall_limit_ns = stalled_ns + batch_age_ns;
     if (counts->parked_routes) {
         add(health, AGENT_CAUSE_OUTPUT_PARKED, NULL, name, "%llu events wait for %llu indices: %s",
             (unsigned long long)counts->parked, (unsigned long long)counts->parked_routes,
@@ -149,7 +149,7 @@ static void look_at_delivery(struct agent_health *health, const char *name,
             counts->trouble[0] ? counts->trouble : "its set-up is wrong");
     } else if (counts->trouble[0]) {
         add(health, AGENT_CAUSE_OUTPUT_FAILING, NULL, name, "%s", counts->trouble);
-    } else if (counts->pending && now - counts->progress_ns > patience) {
+    } else if (counts->pending && now - counts->progress_ns > stall_limit_ns) {
         add(health, AGENT_CAUSE_OUTPUT_STALLED, NULL, name,
             "%llu events wait, and the destination has accepted none for %llu s",
             (unsigned long long)counts->pending, seconds_since(counts->progress_ns, now));

@@ -241,14 +241,14 @@ static bool add_gone(
 static bool begin_file(struct writer *writer, struct error *err)
 {
     uint8_t head[FRAME_SEGMENT_HEAD_BYTES];
-    if (!plat_random(&writer->epoch, sizeof(writer->epoch), err)) {
-        return false;
+    bool ok = plat_random(&writer->epoch, sizeof(writer->epoch), err);
+    if (ok) {
+        frame_put_segment_head(writer->about.number, writer->epoch, head);
+        buf_add(&writer->room, head, sizeof(head));
+        writer->about.bytes = sizeof(head);
+        writer->is_new = true;
     }
-    frame_put_segment_head(writer->about.number, writer->epoch, head);
-    buf_add(&writer->room, head, sizeof(head));
-    writer->about.bytes = sizeof(head);
-    writer->is_new = true;
-    return true;
+    return ok;
 }
 
 /* Does the file begin as it should? Its epoch is that of what is appended. */
