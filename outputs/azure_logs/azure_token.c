@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "outputs/azure_logs/azure_assertion.h"
 #include "outputs/http/http_form.h"
 #include "outputs/http/http_token.h"
@@ -18,8 +19,6 @@ enum {
     MS_PER_S = 1000,
     FILETIME_PER_S = 10000000,
 };
-
-#define EPOCH_FILETIME UINT64_C(116444736000000000) /* 1970-01-01 */
 
 /* ---- secrets --------------------------------------------------------------------------------- */
 
@@ -125,7 +124,7 @@ static bool sign_assertion(struct azure_token *token, struct error *err)
 {
     struct buf assertion;
     buf_init(&assertion, MAX_TOKEN_BYTES);
-    uint64_t now = (plat_now_filetime() - EPOCH_FILETIME) / FILETIME_PER_S;
+    uint64_t now = (plat_now_filetime() - FILETIME_UNIX_EPOCH) / FILETIME_PER_S;
     bool good = azure_assertion_write(&token->auth, now, &assertion, err) &&
                 keep_proof(token, buf_span(&assertion), err);
     buf_fini(&assertion);

@@ -6,11 +6,10 @@
  */
 #include "outputs/http/http_frame.h"
 
+#include "base/filetime.h"
 #include "base/put.h"
 #include "base/utf.h"
 #include "outputs/json_member.h"
-
-#define EPOCH_FILETIME UINT64_C(116444736000000000) /* 1970-01-01 */
 
 enum { CONSTANTS_MAX_BYTES = 64 * 1024, TICKS = 10000000 };
 
@@ -87,11 +86,11 @@ void http_frame_add_hec(struct event_memo *memo, struct span record, struct span
     uint64_t time;
     buf_add_byte(out, '{');
     if (json_member_inner(json_member_find(record, "@timestamp"), &text) &&
-        event_memo_time(memo, text, &time) && time >= EPOCH_FILETIME) {
+        event_memo_time(memo, text, &time) && time >= FILETIME_UNIX_EPOCH) {
         uint8_t digits[2 * PUT_MAX];
-        uint8_t *end = put_u64(digits, (time - EPOCH_FILETIME) / TICKS);
+        uint8_t *end = put_u64(digits, (time - FILETIME_UNIX_EPOCH) / TICKS);
         *end++ = '.';
-        end = put_fraction(end, (uint32_t)((time - EPOCH_FILETIME) % TICKS));
+        end = put_fraction(end, (uint32_t)((time - FILETIME_UNIX_EPOCH) % TICKS));
         end[-1] = ','; /* replaces the `Z` */
         buf_add_text(out, "\"time\":");
         buf_add(out, digits, (size_t)(end - digits));

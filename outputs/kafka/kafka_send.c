@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "base/grow.h"
 #include "outputs/delivery_id.h"
 #include "outputs/http/http_frame.h"
@@ -16,8 +17,6 @@ enum {
     SPARES_MAX_BYTES = 256 * 1024,
     FILETIME_PER_MS = 10000,
 };
-
-#define EPOCH_FILETIME UINT64_C(116444736000000000) /* 1970-01-01 */
 
 static const char unknown[] = "unknown";
 
@@ -91,7 +90,7 @@ bool kafka_send_begin(struct kafka_send *send, const struct delivery *delivery)
         send->spares.count == MAX_SPARES) {
         free_spares(send);
     }
-    send->now_ms = (int64_t)((plat_now_filetime() - EPOCH_FILETIME) / FILETIME_PER_MS);
+    send->now_ms = (int64_t)((plat_now_filetime() - FILETIME_UNIX_EPOCH) / FILETIME_PER_MS);
     return true;
 }
 

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/filetime.h"
 #include "outputs/http/http_form.h"
 #include "outputs/http/http_token.h"
 #include "platform/plat_system.h"
 
 enum { KEPT_MAX_BYTES = 1024 * 1024, FORM_MAX_BYTES = 256 * 1024, REASON_BYTES = 300 };
-
-static const uint64_t filetime_of_1970 = UINT64_C(116444736000000000);
 
 struct kafka_token {
     struct arena kept;
@@ -129,7 +128,7 @@ static bool put(struct kafka_token *token, rd_kafka_t *rk, struct span text, uin
     }
     free(token->before);
     token->before = copy;
-    int64_t now_ms = (int64_t)((plat_now_filetime() - filetime_of_1970) / 10000);
+    int64_t now_ms = (int64_t)((plat_now_filetime() - FILETIME_UNIX_EPOCH) / 10000);
     rd_kafka_resp_err_t code = rd_kafka_oauthbearer_set_token(rk, copy,
         now_ms + (int64_t)seconds * 1000, token->client_id, token->extensions,
         token->extension_count, reason, sizeof(reason));

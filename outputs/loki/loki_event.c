@@ -1,5 +1,6 @@
 #include "outputs/loki/loki_event.h"
 
+#include "base/filetime.h"
 #include "base/text/rfc3339.h"
 #include "outputs/json_member.h"
 #include "outputs/loki/loki_settings.h"
@@ -87,7 +88,6 @@ void loki_event_texts(struct span line, struct span ret_texts[LOKI_PLACE_COUNT])
 
 bool loki_event_time(struct span line, int64_t *ret_nanos)
 {
-    const uint64_t epoch = UINT64_C(116444736000000000);
     struct span text;
     uint64_t time = 0;
     if (!json_member_inner(json_member_find(line, "@timestamp"), &text)) {
@@ -95,7 +95,7 @@ bool loki_event_time(struct span line, int64_t *ret_nanos)
     }
     /* If it cannot be parsed, as after the year 9999, `time` stays 0. */
     rfc3339_parse(text, &time);
-    uint64_t ticks = time > epoch ? time - epoch : 0;
+    uint64_t ticks = time > FILETIME_UNIX_EPOCH ? time - FILETIME_UNIX_EPOCH : 0;
     *ret_nanos = ticks > INT64_MAX / 100 ? INT64_MAX : (int64_t)(ticks * 100);
     return true;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/filetime.h"
 #include "base/text/rfc3339.h"
 
 static bool starts(struct span text, const char *words)
@@ -50,7 +51,6 @@ static bool take_number(struct span *text, uint64_t *ret_number)
 static bool take_time(struct span *text, int64_t *ret_nanos)
 {
     enum { STAMP_BYTES = 19, RFC_BYTES = 20 };
-    const uint64_t epoch = UINT64_C(116444736000000000);
     uint8_t stamp[RFC_BYTES];
     uint64_t time;
     if (text->size < STAMP_BYTES) {
@@ -59,7 +59,7 @@ static bool take_time(struct span *text, int64_t *ret_nanos)
     memcpy(stamp, text->data, STAMP_BYTES);
     stamp[10] = 'T';
     stamp[STAMP_BYTES] = 'Z';
-    if (!rfc3339_parse(span_make(stamp, RFC_BYTES), &time) || time < epoch) {
+    if (!rfc3339_parse(span_make(stamp, RFC_BYTES), &time) || time < FILETIME_UNIX_EPOCH) {
         return false;
     }
     *text = span_from(*text, STAMP_BYTES);
@@ -72,7 +72,7 @@ static bool take_time(struct span *text, int64_t *ret_nanos)
             *text = span_from(*text, 1);
         }
     }
-    uint64_t ticks = time - epoch;
+    uint64_t ticks = time - FILETIME_UNIX_EPOCH;
     if (!starts(*text, " +0000 UTC ignored, reason: '") || ticks > INT64_MAX / 100 - 10000000) {
         return false;
     }

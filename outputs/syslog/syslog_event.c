@@ -1,8 +1,7 @@
 #include "outputs/syslog/syslog_event.h"
 
+#include "base/filetime.h"
 #include "outputs/json_member.h"
-
-#define EPOCH_FILETIME UINT64_C(116444736000000000) /* 1970-01-01 */
 
 enum {
     TEXTS_MAX_BYTES = 64 * 1024 * 1024,
@@ -366,8 +365,8 @@ static unsigned severity_of(const struct syslog_event *event)
 
 static bool ms_of(const struct syslog_event *event, uint64_t *ret_ms)
 {
-    bool good = event->has_time && event->filetime >= EPOCH_FILETIME;
-    *ret_ms = good ? (event->filetime - EPOCH_FILETIME) / TICKS_PER_MS : 0;
+    bool good = event->has_time && event->filetime >= FILETIME_UNIX_EPOCH;
+    *ret_ms = good ? (event->filetime - FILETIME_UNIX_EPOCH) / TICKS_PER_MS : 0;
     return good;
 }
 

@@ -3,12 +3,12 @@
 #include <stdio.h>
 
 #include "app/watch/summary.h"
+#include "base/filetime.h"
 #include "base/guid.h"
 #include "base/put.h"
 #include "platform/plat_system.h"
 
 /* From 1601 to 1970, and what a millisecond is, in units of FILETIME. */
-#define UNIX_EPOCH UINT64_C(116444736000000000)
 #define FILETIME_PER_MS UINT64_C(10000)
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -293,7 +293,9 @@ static void add_loads(struct metric_set *set, const struct agent_loads *loads)
     put_filetime(&end, loads->loaded);
     metric_set_text(set, METRIC_CONFIG_LOADED, span_make(text, (size_t)(end - text)));
     metric_set_number(set, METRIC_CONFIG_LOADED_TIME,
-        loads->loaded > UNIX_EPOCH ? (loads->loaded - UNIX_EPOCH) / FILETIME_PER_MS : 0);
+        loads->loaded > FILETIME_UNIX_EPOCH
+            ? (loads->loaded - FILETIME_UNIX_EPOCH) / FILETIME_PER_MS
+            : 0);
     char hash[17];
     snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)loads->shown);
     metric_set_text(set, METRIC_CONFIG_HASH, span_text(hash));

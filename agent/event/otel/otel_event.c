@@ -1,6 +1,7 @@
 #include "event/otel/otel_event.h"
 
 #include "base/bytes.h"
+#include "base/filetime.h"
 #include "base/protobuf.h"
 #include "base/put.h"
 #include "event/model/event_stack.h"
@@ -17,15 +18,12 @@
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-/* 1970 in units of 100 ns since 1601. */
-#define UNIX_EPOCH UINT64_C(116444736000000000)
-
 uint64_t otel_event_nanos(uint64_t filetime)
 {
-    if (filetime < UNIX_EPOCH || filetime - UNIX_EPOCH > UINT64_MAX / 100) {
+    if (filetime < FILETIME_UNIX_EPOCH || filetime - FILETIME_UNIX_EPOCH > UINT64_MAX / 100) {
         return 0;
     }
-    return (filetime - UNIX_EPOCH) * 100;
+    return (filetime - FILETIME_UNIX_EPOCH) * 100;
 }
 
 void otel_event_add_time(

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 
+#include "base/filetime.h"
 #include "platform/linux/plat_file_own.h"
 
 #include <errno.h>
@@ -198,9 +199,10 @@ static bool id_of(int folder, const char *path, int flags, struct plat_file_id *
     }
     ret_id->file = st.stx_ino;
     /* 1601-01-01 to 1970-01-01 in 100 ns. */
-    ret_id->born = st.stx_mask & STATX_BTIME ? (uint64_t)st.stx_btime.tv_sec * 10000000 +
-                                                   st.stx_btime.tv_nsec / 100 + 116444736000000000
-                                             : 0;
+    ret_id->born = st.stx_mask & STATX_BTIME
+                       ? (uint64_t)st.stx_btime.tv_sec * 10000000 + st.stx_btime.tv_nsec / 100 +
+                             (int64_t)FILETIME_UNIX_EPOCH
+                       : 0;
     return true;
 }
 

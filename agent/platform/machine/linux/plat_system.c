@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 
 #include "platform/plat_system.h"
+#include "base/filetime.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +62,7 @@ void plat_process_init(int *argc, char ***argv)
 uint64_t plat_now_filetime(void)
 {
     /* 1601-01-01 to 1970-01-01 in 100 ns. */
-    return clock_ns(CLOCK_REALTIME) / 100 + 116444736000000000;
+    return clock_ns(CLOCK_REALTIME) / 100 + FILETIME_UNIX_EPOCH;
 }
 
 int32_t plat_local_offset(uint64_t filetime)
