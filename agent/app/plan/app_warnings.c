@@ -284,17 +284,30 @@ static void warn_of_loops(const struct search *search, const struct app_output *
     }
 }
 
+static bool is_separator(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+/* ${path} is ${folder} or in it, as far as their text tells. */
+static bool is_in(const char *path, const char *folder)
+{
+    size_t size = strlen(folder);
+    while (size > 1 && is_separator(folder[size - 1])) {
+        size--;
+    }
+    return size && strncmp(path, folder, size) == 0 && (!path[size] || is_separator(path[size]));
+}
+
 /* A file cannot have a folder's name, and none of the user's belongs among the agent's own. */
 static void warn_of_target(const struct search *search, const struct app_output *output)
 {
     const char *target = app_config_target(output);
     const char *own = app_config_data_dir(search->config);
-    size_t own_size = own ? strlen(own) : 0;
     if (!target) {
         return;
     }
-    bool is_own = own_size && strncmp(target, own, own_size) == 0 &&
-                  strchr("/\\", target[own_size]);
+    bool is_own = own && is_in(target, own);
     if (is_own || plat_path_kind(target) == PLAT_PATH_DIR) {
         config_error_at(search->config->memory, app_config_target_member(output),
             sizeof(const char *), search->report,

@@ -178,6 +178,11 @@ static void an_output_that_cannot_have_its_file_is_warned_of(void **state)
                  "sessions: [{type: source, paths: ['/w/*']}]\n"
                  "outputs: [{type: sink, name: o, path: /vx}]\n",
         "");
+    assert_first("agent: {data_dir: /v//}\n"
+                 "sessions: [{type: source, paths: ['/w/*']}]\n"
+                 "outputs: [{type: sink, name: o, path: /v/spool/x}]\n",
+        "f.yaml:3:39: warning: output o writes into agent.data_dir, which is the agent's own. "
+        "write elsewhere");
     assert_first("sessions: [{type: source, paths: ['/w/*']}]\n"
                  "outputs: [{type: sink, name: o, path: .}]\n",
         "f.yaml:2:39: warning: output o writes to a folder. write the name of a file in it");
