@@ -10,6 +10,8 @@ enum event_path_field {
     PATH_PROVIDER_GUID,
     PATH_PROVIDER_KIND,
     PATH_EVENT,
+    /* event_path_header.c takes the ids from here to PATH_EVENT_KEYWORDS for members of `event`
+     * that are one value; likewise the others of an object that follow each other. */
     PATH_EVENT_CODE,
     PATH_EVENT_CLASS_GUID,
     PATH_EVENT_HEADER_TYPE,
