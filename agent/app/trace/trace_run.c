@@ -136,7 +136,7 @@ static void on_warning(void *self, const char *output, const char *kind, const c
     (void)output;
     (void)kind;
     if (run->settings->output) {
-        run->settings->output->failed(text);
+        run->settings->output->warn(text);
     }
 }
 

@@ -15,8 +15,8 @@ struct trace_run_output {
     struct worker_stream shape; /* but for its gate and what tells of outputs */
     struct span tail;           /* event_writer_settings.tail */
     const struct event_agent *agent;
-    /* It has failed, and the run ends. On its thread. */
-    void (*failed)(const char *text);
+    /* A line for people: why it failed, and the run ends, or what it could not do. On its thread */
+    void (*warn)(const char *text);
 };
 
 struct trace_run_settings {

@@ -248,7 +248,7 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
     const char *uint64 = cli_value(args, "uint64");
     output->tail = buf_span(&dump->tail);
     output->agent = agent_identity_plain();
-    output->failed = tell;
+    output->warn = tell;
     output->shape = (struct worker_stream){.format = find_format(args),
         .excerpt = dump->excerpt.fields ? &dump->excerpt : NULL,
         .zone = dump->zone,
