@@ -119,8 +119,7 @@ static bool parse_word_literal(
     if (op->test != TEST_EQUAL && op->test != TEST_UNEQUAL && op->test != TEST_IN) {
         return FAIL(p, p->token.offset,
             "names of levels are only allowed after ==, != and in, because a higher number is less "
-            "severe. write a "
-            "number, or event.level in (critical, error)");
+            "severe. write a number, or event.level in (critical, error)");
     }
     literal->type = LITERAL_NUMBER;
     literal->low.size = level;

@@ -85,25 +85,20 @@ static const struct column table[] = {{"TimeGenerated", "datetime"}, {"EtwshipId
 static const char native_transform[] =
     "source | project TimeGenerated, EtwshipId = etwship_id, Provider = tostring(provider.name), "
     "EventCode = tostring(event.code), EventName = tostring(event.name), EventLevel = "
-    "toint(event.level), "
-    "ProcessId = tolong(process.pid), Computer = tostring(host.name), Message = message, Data = "
-    "data, "
-    "Event = bag_pack('provider', provider, 'event', event, 'process', process, 'etw', etw, "
-    "'extended', "
-    "extended, 'activity_id', activity_id, 'related_activity_id', related_activity_id, 'payload', "
-    "payload, "
-    "'gap', gap, 'agent', agent, 'labels', labels, 'tags', tags)";
+    "toint(event.level), ProcessId = tolong(process.pid), Computer = tostring(host.name), Message "
+    "= message, Data = data, Event = bag_pack('provider', provider, 'event', event, 'process', "
+    "process, 'etw', etw, 'extended', extended, 'activity_id', activity_id, 'related_activity_id', "
+    "related_activity_id, 'payload', payload, 'gap', gap, 'agent', agent, 'labels', labels, "
+    "'tags', tags)";
 
 static const char ecs_transform[] =
     "source | project TimeGenerated, EtwshipId = etwship_id, Provider = tostring(event.provider), "
     "EventCode = tostring(event.code), EventName = tostring(event.action), EventLevel = "
     "toint(event.severity), ProcessId = tolong(process.pid), Computer = tostring(host.name), "
-    "Message = "
-    "message, Data = winlog.event_data, Event = bag_pack('event', event, 'process', process, "
-    "'winlog', "
-    "winlog, 'user', user, 'file', file, 'registry', registry, 'dns', dns, 'source', source, "
-    "'destination', destination, 'network', network, 'agent', agent, 'labels', labels, 'tags', "
-    "tags)";
+    "Message = message, Data = winlog.event_data, Event = bag_pack('event', event, 'process', "
+    "process, 'winlog', winlog, 'user', user, 'file', file, 'registry', registry, 'dns', dns, "
+    "'source', source, 'destination', destination, 'network', network, 'agent', agent, 'labels', "
+    "labels, 'tags', tags)";
 
 static void add_columns(struct buf *out, const struct column *columns, size_t count)
 {

@@ -229,8 +229,7 @@ static void warn_of_overflow(struct out_loki *self)
         char text[200];
         snprintf(text, sizeof(text),
             "events have more labels than max_streams, %zu, allows: further ones go to one stream "
-            "with "
-            "overflow=true. write fewer labels",
+            "with overflow=true. write fewer labels",
             self->frame.max_streams);
         self->warn(self->host, text);
         self->has_warned = true;

@@ -80,7 +80,6 @@ void otlp_settings_warnings(const void *settings, struct config_check *check)
     if (port && (port[sizeof(grpc_port) - 1] == '\0' || port[sizeof(grpc_port) - 1] == '/')) {
         CONFIG_FAULT(check, &s->endpoint,
             "endpoint: collectors take gRPC at port 4317, and this output speaks HTTP. their port "
-            "for "
-            "that is 4318");
+            "for that is 4318");
     }
 }

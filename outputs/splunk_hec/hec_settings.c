@@ -164,8 +164,7 @@ void hec_settings_check(const void *settings, struct config_check *check)
     if (s->ack.timeout_ns < s->ack.interval_ns) {
         CONFIG_FAULT(check, &s->ack.timeout_ns,
             "ack: timeout is shorter than interval: nothing would ever be acknowledged. write a "
-            "longer "
-            "one");
+            "longer one");
     }
     http_options_check(check, &s->http);
 }

@@ -79,8 +79,7 @@ bool app_config_can_serve(const struct app_config *config, struct config_report 
         if (live.launch && !live.launch_in_service) {
             config_error_at(config->memory, &session->type, sizeof(session->type), report,
                 "launch: a service would run the program with its own rights and few privileges, "
-                "and "
-                "without a desktop. name it in processes instead, or write in_service: true");
+                "and without a desktop. name it in processes instead, or write in_service: true");
         }
     }
     return report->error_count == before;

@@ -135,9 +135,8 @@ const struct cli_command cmd_eventlog = {
     .description =
         "Every channel with its type, whether it is enabled, how many records it has, the number "
         "of the oldest one, the size of its file, and whether the current user may read it. With "
-        "--json "
-        "also the largest size, and the accounts that may read and write it, as SDDL. Channels of "
-        "type analytic and debug cannot be read live. Needs Windows.",
+        "--json also the largest size, and the accounts that may read and write it, as SDDL. "
+        "Channels of type analytic and debug cannot be read live. Needs Windows.",
     .options = options,
     .examples = "       etwship eventlog list\n"
                 "       etwship eventlog list --json\n",

@@ -143,8 +143,7 @@ static bool resolve_relative(
     if (!config_value_duration(duration, &ns, err)) {
         return error_set(err, ERR_CONFIG,
             "'-%.*s' is not a duration before the end. write whole numbers with units (ms s m h "
-            "d), as in "
-            "-30s or -1h30m",
+            "d), as in -30s or -1h30m",
             SPAN_ARG(span_first(duration, 100)));
     }
     if (!ask(args, &asked, err)) {

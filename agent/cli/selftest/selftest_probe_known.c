@@ -60,8 +60,7 @@ static void judge(const struct seen *seen, struct selftest_answer *answer)
     bool good = seen->knows_registered && !seen->knows_enabled;
     selftest_probes_answer(answer, good ? SELFTEST_AS_EXPECTED : SELFTEST_OTHERWISE,
         "a TraceLogging provider that is registered is %sknown by its GUID, one that is only "
-        "enabled "
-        "is %sknown; Windows' list of providers took %llu ms and has %s",
+        "enabled is %sknown; Windows' list of providers took %llu ms and has %s",
         seen->knows_registered ? "" : "not ", seen->knows_enabled ? "" : "not ",
         (unsigned long long)seen->list_ms, seen->lists_registered ? "it, too" : "neither");
 }

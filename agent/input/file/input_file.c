@@ -76,8 +76,7 @@ static void check(const void *settings, struct config_check *check)
         if (s->paths.items[i] && packed_is_named(s->paths.items[i])) {
             CONFIG_FAULT(check, &s->paths.items[i],
                 "paths: follow cannot read packed files, because they do not grow. name them in a "
-                "session "
-                "without follow");
+                "session without follow");
         }
     }
 }

@@ -98,8 +98,7 @@ static const char *find_obstacle(struct input *in, const char **ret_path)
             if (entry->kind == SCHEDULE_START && !has_start(in, path, entry->value)) {
                 *ret_path = path->path;
                 return "it was overwritten while the agent did not run; the present content is "
-                       "read again, and "
-                       "events may be delivered twice";
+                       "read again, and events may be delivered twice";
             }
         }
     }

@@ -215,8 +215,7 @@ static void check_session(
     if (session->boot && session->on_existing == LIVE_EXISTING_FAIL) {
         CONFIG_FAULT(check, &session->on_existing,
             "on_existing: with boot, the session already runs when the agent starts. write attach "
-            "or "
-            "replace");
+            "or replace");
     }
 }
 

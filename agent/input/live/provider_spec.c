@@ -52,8 +52,7 @@ bool provider_spec_parse_level(struct span text, uint8_t *ret_level, struct erro
     const char *meant = config_text_meant(&nearest);
     return error_set(err, ERR_CONFIG,
         "%s is not a level. %s%s%swrite a number from 0 to 255, critical, error, warning, "
-        "information "
-        "or verbose",
+        "information or verbose",
         config_text_quote(text).text, meant ? "did you mean '" : "", meant ? meant : "",
         meant ? "'? " : "");
 }
@@ -193,8 +192,7 @@ static void read_keywords(
     if (text.size && !provider_spec_parse_bits(text, &keywords->bits)) {
         error_set(&err, ERR_CONFIG,
             "%s is not a keyword mask. write it as a number; names work in the long form, "
-            "keywords: "
-            "{any: [NAME]}",
+            "keywords: {any: [NAME]}",
             config_text_quote(text).text);
         report_part(reading, text, &err);
     }

@@ -26,11 +26,9 @@ static void tell_left(const struct etw_orphans_settings *settings, const char *s
     }
     if (etw_hold_look(session, owner) == ETW_HOLD_DOUBTFUL) {
         snprintf(text, sizeof(text),
-            "session %.200s may be orphaned: its lock belongs to %.200s, and Windows does not "
-            "say "
+            "session %.200s may be orphaned: its lock belongs to %.200s, and Windows does not say "
             "whether that account may run sessions. if no program of that account runs it, "
-            "`etwship "
-            "sessions stop` with its name ends it",
+            "`etwship sessions stop` with its name ends it",
             session, owner);
     } else {
         snprintf(text, sizeof(text),

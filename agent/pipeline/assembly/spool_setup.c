@@ -29,8 +29,7 @@ static void on_other_loss(struct spool_setup *setup, const struct spool_durable_
     buf_init(&text, 4096);
     buf_printf(&text,
         "%llu events that waited for output %.*s, which this configuration does not have, are "
-        "given "
-        "up (%s). if it does not come back: etwship spool forget %.*s",
+        "given up (%s). if it does not come back: etwship spool forget %.*s",
         (unsigned long long)loss->records, SPAN_ARG(loss->output),
         ledger_output_drop_reason(loss->reason), SPAN_ARG(loss->output));
     buf_add_byte(&text, 0);

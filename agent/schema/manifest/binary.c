@@ -484,8 +484,7 @@ static void take_parameters(struct binary_search *search, const struct program *
     if (texts.count == 0) {
         schema_files_warn(search->settings, program->path,
             "no texts of parameters: found no message table in it, in its .mui file beside it or "
-            "in "
-            "a .mui file in a language folder there");
+            "in a .mui file in a language folder there");
     }
     if (!parameter_files_add(
             search->set->parameters, path, texts.language, texts.tables, texts.count)) {

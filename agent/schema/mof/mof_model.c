@@ -257,8 +257,7 @@ void mof_model_link(struct mof_model *model)
             if (++class->depth == MOF_MAX_DEPTH) {
                 mof_model_warn(model, class->file, class->line, class->column,
                     "class %.*s: its parents form a cycle or are more than %d; the class is "
-                    "treated as "
-                    "having no parent",
+                    "treated as having no parent",
                     SPAN_ARG(span_first(class->name, MAX_NAME_BYTES)), MOF_MAX_DEPTH);
                 class->base = NULL;
                 class->depth = 0;

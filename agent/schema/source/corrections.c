@@ -66,9 +66,8 @@ static bool add_lines(
         }
         if (!has_header && !corrections_is_header(line)) {
             return error_set(err, ERR_FORMAT,
-                "%s: the header line is missing: provider, guid, events, versions, "
-                "field, "
-                "was, in, out, length, count, before, known_from",
+                "%s: the header line is missing: provider, guid, events, versions, field, was, in, "
+                "out, length, count, before, known_from",
                 where);
         }
         if (has_header && !add_row(corrections, line, where, err)) {

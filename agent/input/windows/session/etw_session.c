@@ -442,8 +442,7 @@ enum input_end etw_session_run(
     bool more = true;
     if (s->plan->keeps && !s->env.data_dir && s->plan->on_existing != LIVE_EXISTING_ATTACH) {
         etw_session_note(s, INPUT_NOTE_WARNING,
-            "keep_on_restart: without agent.data_dir the next run cannot recognise the session, "
-            "so "
+            "keep_on_restart: without agent.data_dir the next run cannot recognise the session, so "
             "it is stopped at the end. add data_dir");
         s->plan->keeps = false;
     }

@@ -185,8 +185,7 @@ static bool share_kernel_logger(
     if (plan->in_use == LIVE_IN_USE_FAIL) {
         return error_set(err, ERR_STOPPED,
             "another program runs the NT Kernel Logger. use type: system, or write in_use: attach "
-            "or "
-            "update");
+            "or update");
     }
     s->state = *state;
     s->owned = false;

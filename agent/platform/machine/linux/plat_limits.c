@@ -28,8 +28,7 @@ static double cpus_of(uint32_t hundredths)
 bool plat_limits_is_memory_ours(uint64_t bytes, struct error *err)
 {
     return error_set(err, ERR_UNSUPPORTED,
-        "on Linux the unit or container sets this limit. set MemoryMax=%llu there, as in "
-        "systemctl "
+        "on Linux the unit or container sets this limit. set MemoryMax=%llu there, as in systemctl "
         "edit etwship",
         (unsigned long long)bytes);
 }
@@ -37,8 +36,7 @@ bool plat_limits_is_memory_ours(uint64_t bytes, struct error *err)
 bool plat_limits_is_cpu_ours(uint32_t hundredths, struct error *err)
 {
     return error_set(err, ERR_UNSUPPORTED,
-        "on Linux the unit or container sets this limit. set CPUQuota=%.0f%% there, a share of "
-        "one "
+        "on Linux the unit or container sets this limit. set CPUQuota=%.0f%% there, a share of one "
         "processor, as in systemctl edit etwship",
         cpus_of(hundredths) * 100 < 1 ? 1 : cpus_of(hundredths) * 100);
 }
