@@ -161,7 +161,7 @@ static uint64_t do_chores(struct outlet_lane *lane)
     return !ok && again < due ? again : due;
 }
 
-/* So much is parked, or settled after what is, that no batch had better be taken. */
+/* Too much is parked, or too many batches after a parked one are settled: take no more. */
 static bool is_full(struct outlet *outlet)
 {
     if (!parking_any(&outlet->parking)) {

@@ -37,20 +37,20 @@ struct outlet_lane {
     const uint32_t *records; /* that the host has; NULL: those from `first` on */
     uint32_t *list;          /* for them */
     size_t list_capacity;
-    bool tried;        /* it was in hand before, and parked since … */
-    bool suspect;      /* … as all that goes there is refused: … */
-    size_t probe;      /* … this one is asked for first; … */
-    bool cleared;      /* … or all was refused, until one was taken */
-    uint64_t since_ns; /* it is tried since then */
+    bool tried;        /* the lane had it before, and it was parked in between */
+    bool suspect;      /* it was parked because its route refuses every event for itself */
+    size_t probe;      /* of a suspect batch: the record that the destination is asked for first */
+    bool cleared;      /* its route refused every event, and has taken one since */
+    uint64_t since_ns; /* when it was tried first */
     bool over;         /* there is no memory for it, and the outlet gives up */
     uint8_t *marks;    /* by record: 1: it is parked */
     size_t marks_capacity;
     size_t marks_count;    /* 0: none of the batch can be parked */
-    size_t parked;         /* by what was done with the batch just now: so many records */
+    size_t parked;         /* records that the last step parked */
     uint32_t closed_route; /* the route that was reported last as accepting nothing */
-    bool *shut;            /* by route of the batch: it was parked before, … */
+    bool *shut;            /* by route of the batch: it was parked before the batch was taken */
     size_t shut_capacity;
-    bool any_shut; /* … as one of them was */
+    bool any_shut; /* one of them was */
     size_t later;  /* segments of the batch from this one on: the host does not have them yet */
     bool noted;    /* the spool knows the unsettled records of the batch */
     uint64_t lost[OUTPUT_DROP_COUNT]; /* of the batch */

@@ -41,7 +41,7 @@ struct parked_route;
 
 /* Records of one batch for one route. */
 struct parked_group {
-    struct parked_group *next; /* of the route: by batch … */
+    struct parked_group *next; /* of the route, by batch */
     struct parked_group *previous;
     struct parked_group *sibling; /* of the batch */
     struct parked_route *route;
@@ -60,14 +60,16 @@ struct parked_batch {
     uint64_t since_ns; /* when it was tried first; plat_monotonic_ns */
     bool own;          /* events of the agent itself */
     bool live;         /* its events cannot be read again, not one of them */
-    bool busy;         /* claimed … */
-    bool probes;       /* … of a route that has not been opened; … */
-    bool suspect; /* … and that refuses every event for itself: then it is claimed alone, … */
-    bool later;   /* … before older batches of the route, for one record alone, … */
-    size_t probe; /* … of those claimed this one is asked for first, modulo their number; … */
-    bool cleared; /* … or of a route that refused, and has taken an event since; … */
-    uint64_t claimed_ns; /* … since then */
-    bool undelivered;    /* of the claimer: some of it is to be delivered by the next run */
+    bool busy;         /* a lane has claimed it */
+
+    /* Of a claimed one. */
+    bool probes;  /* one of its routes has not been opened */
+    bool suspect; /* its route refuses every event for itself, so it is claimed alone */
+    bool later;   /* a suspect one: claimed for one record, before older batches of its route */
+    size_t probe; /* the claimed record that is asked for first, modulo their number */
+    bool cleared; /* its route refused, and has taken an event since */
+    uint64_t claimed_ns;
+    bool undelivered; /* of the claimer: some of it is to be delivered by the next run */
     struct parked_group *groups;
 };
 
