@@ -8,9 +8,10 @@
 #include "platform/windows/plat_wide.h"
 
 /*
- * Reading and writing share one event. plat_pipe_look resets it before it checks both operations.
- * So an operation that ends later sets the event again, and plat_pipe_look sees one that ended
- * earlier.
+ * Reading and writing share one event, because Windows waits for 64 events at most. Whoever waits
+ * resets it before looking at the operations. So an operation that ends later sets the event again,
+ * and one that ended earlier is seen. That the event is set does not say which one has ended, so
+ * GetOverlappedResult is not asked to wait for it.
  */
 enum { BUFFER_BYTES = 64 * 1024, READ_BYTES = 4096, MAX_NAME_BYTES = 200 };
 
@@ -75,10 +76,16 @@ static void look(struct plat_pipe *pipe, struct transfer *transfer)
 /* Wait until Windows no longer uses the memory, which the caller may free then. */
 static void cancel(struct plat_pipe *pipe, struct transfer *transfer)
 {
-    if (transfer->is_pending) {
-        CancelIoEx(pipe->handle, &transfer->overlapped);
-        GetOverlappedResult(pipe->handle, &transfer->overlapped, &transfer->size, TRUE);
-        transfer->is_pending = false;
+    if (!transfer->is_pending) {
+        return;
+    }
+    CancelIoEx(pipe->handle, &transfer->overlapped);
+    ResetEvent(pipe->event);
+    look(pipe, transfer);
+    while (transfer->is_pending) {
+        WaitForSingleObject(pipe->event, INFINITE);
+        ResetEvent(pipe->event);
+        look(pipe, transfer);
     }
 }
 
