@@ -32,28 +32,35 @@ static bool begin(struct error *err)
            plat_wide_error(err, (unsigned long)code, "Windows Sockets", "cannot begin");
 }
 
+/* Take over ${handle}. On failure it is closed, and WSAGetLastError says why. */
 static struct plat_socket *make(SOCKET handle)
 {
     u_long on = 1;
-    struct plat_socket *made = handle == INVALID_SOCKET ? NULL : calloc(1, sizeof(*made));
-    if (!made || ioctlsocket(handle, (long)FIONBIO, &on) != 0) {
-        if (handle != INVALID_SOCKET) {
-            closesocket(handle);
-        }
+    if (handle == INVALID_SOCKET) {
+        return NULL;
+    }
+    struct plat_socket *made = calloc(1, sizeof(*made));
+    int code = !made                                          ? WSA_NOT_ENOUGH_MEMORY
+               : ioctlsocket(handle, (long)FIONBIO, &on) != 0 ? WSAGetLastError()
+                                                              : 0;
+    if (code != 0) {
+        closesocket(handle);
         free(made);
+        WSASetLastError(code);
         return NULL;
     }
     made->handle = handle;
     return made;
 }
 
-static struct plat_socket *open_socket(int family, struct error *err)
+static struct plat_socket *open_socket(int family, int type, int protocol, struct error *err)
 {
-    struct plat_socket *made = begin(err)
-                                   ? make(WSASocketW(family, SOCK_STREAM, IPPROTO_TCP, NULL, 0,
-                                         WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT))
-                                   : NULL;
-    if (!made && err) {
+    if (!begin(err)) {
+        return NULL;
+    }
+    struct plat_socket *made = make(WSASocketW(
+        family, type, protocol, NULL, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT));
+    if (!made) {
         plat_wide_error(err, (unsigned long)WSAGetLastError(), "a socket", "cannot be made");
     }
     return made;
@@ -79,7 +86,7 @@ struct plat_socket *plat_socket_listen_tcp(
 {
     union address at;
     int size = ip_of(address, port, &at);
-    struct plat_socket *listener = open_socket(at.any.sa_family, err);
+    struct plat_socket *listener = open_socket(at.any.sa_family, SOCK_STREAM, IPPROTO_TCP, err);
     BOOL on = TRUE;
     if (!listener) {
         return NULL;
@@ -163,7 +170,7 @@ struct plat_socket *plat_socket_connect_tcp(
 {
     union address at;
     int size = ip_of(address, port, &at);
-    struct plat_socket *made = open_socket(at.any.sa_family, err);
+    struct plat_socket *made = open_socket(at.any.sa_family, SOCK_STREAM, IPPROTO_TCP, err);
     if (!made) {
         return NULL;
     }
@@ -256,12 +263,17 @@ struct plat_waker *plat_waker_create(struct error *err)
     struct plat_waker *waker = calloc(1, sizeof(*waker));
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int size = sizeof(at);
-    if (waker && begin(err)) {
-        waker->datagrams = make(WSASocketW(AF_INET, SOCK_DGRAM, IPPROTO_UDP, NULL, 0,
-            WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT));
+    if (!waker) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
     }
-    SOCKET handle = waker && waker->datagrams ? waker->datagrams->handle : INVALID_SOCKET;
-    if (handle == INVALID_SOCKET || bind(handle, (struct sockaddr *)&at, size) != 0 ||
+    waker->datagrams = open_socket(AF_INET, SOCK_DGRAM, IPPROTO_UDP, err);
+    if (!waker->datagrams) {
+        free(waker);
+        return NULL;
+    }
+    SOCKET handle = waker->datagrams->handle;
+    if (bind(handle, (struct sockaddr *)&at, size) != 0 ||
         getsockname(handle, (struct sockaddr *)&at, &size) != 0 ||
         connect(handle, (struct sockaddr *)&at, size) != 0) {
         plat_wide_error(
