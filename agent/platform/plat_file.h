@@ -100,7 +100,8 @@ bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned ti
 bool plat_file_load(
     const char *path, size_t max_bytes, char **ret_data, size_t *ret_size, struct error *err);
 
-/* Replace the file ${path} atomically by ${bytes}, through ${path}.new. */
+/* Replace the file ${path} atomically by ${bytes}, through ${path}.new. After success it survives a
+ * power failure. */
 bool plat_file_replace(const char *path, struct span bytes, struct error *err);
 
 /* Create ${path} and its missing parents. */

@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
@@ -9,6 +10,21 @@ static bool write_all(const char *path, struct span bytes, struct error *err)
     struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE_NEW, err);
     bool good = file && plat_file_write(file, bytes, err) && plat_file_sync(file, err);
     plat_file_close(file);
+    return good;
+}
+
+/* The new name is lost with the power until its folder is on the disk. */
+static bool sync_folder_of(const char *path, struct error *err)
+{
+    const char *name = strrchr(path, '/');
+    size_t size = name ? (size_t)(name - path) + 1 : 0;
+    char *folder = calloc(1, size + 2);
+    if (!folder) {
+        return error_set(err, ERR_MEMORY, "%s: out of memory", path);
+    }
+    memcpy(folder, name ? path : ".", name ? size : 1);
+    bool good = plat_path_sync_folder(folder, err);
+    free(folder);
     return good;
 }
 
@@ -27,5 +43,5 @@ bool plat_file_replace(const char *path, struct span bytes, struct error *err)
         plat_path_remove(fresh, NULL);
     }
     free(fresh);
-    return good;
+    return good && sync_folder_of(path, err);
 }

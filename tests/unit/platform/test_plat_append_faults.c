@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,7 +16,8 @@
 
 /*
  * Writes that the system refuses, cuts short, or answers with 0: this program replaces pwrite.
- * After a good sync the file's content is compared with a copy.
+ * After a good sync the file's content is compared with a copy. It replaces fsync, too, which fails
+ * for folders on demand.
  */
 enum { MOST_BYTES = 8 << 20, STEPS = 200 };
 
@@ -213,12 +215,57 @@ static void test_a_disk_that_is_full_within_a_write_keeps_what_was_before(void *
     end(&walk);
 }
 
+/* ---- replacing a file ------------------------------------------------------------------------ */
+
+static struct {
+    unsigned count;
+    bool fail;
+} folder_syncs;
+
+int fsync(int fd)
+{
+    struct stat facts;
+    bool is_folder = fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode);
+    folder_syncs.count += is_folder;
+    if (is_folder && folder_syncs.fail) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, fd);
+}
+
+static void a_replaced_file_has_its_name_on_the_disk(void **state)
+{
+    (void)state;
+    char path[TEMP_FOLDER_BYTES + 16];
+    snprintf(path, sizeof(path), "%s/replaced", folder);
+    folder_syncs.count = 0;
+    assert_true(plat_file_replace(path, span_text("one"), &err));
+    assert_int_equal(folder_syncs.count, 1);
+    folder_syncs.fail = true;
+    assert_false(plat_file_replace(path, span_text("two"), &err));
+    folder_syncs.fail = false;
+    assert_int_equal(err.os_code, EIO);
+}
+
+static void a_file_without_a_folder_is_in_the_present_one(void **state)
+{
+    (void)state;
+    folder_syncs.count = 0;
+    assert_int_equal(chdir(folder), 0);
+    assert_true(plat_file_replace("here", span_text("one"), &err));
+    assert_int_equal(folder_syncs.count, 1);
+    assert_int_equal(chdir("/"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_good_stays_whatever_a_write_says),
         cmocka_unit_test(test_a_system_that_takes_nothing_is_not_asked_for_ever),
         cmocka_unit_test(test_a_disk_that_is_full_within_a_write_keeps_what_was_before),
+        cmocka_unit_test(a_replaced_file_has_its_name_on_the_disk),
+        cmocka_unit_test(a_file_without_a_folder_is_in_the_present_one),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
