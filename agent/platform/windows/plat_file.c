@@ -264,7 +264,7 @@ static HANDLE open_named(const char *path)
 bool plat_file_is_at(struct plat_file *file, const char *path)
 {
     HANDLE named = open_named(path);
-    bool same = named != INVALID_HANDLE_VALUE && is_same_file(file->handle, named);
+    bool same = named != INVALID_HANDLE_VALUE && is_same_file(handle_of(file), named);
     if (named != INVALID_HANDLE_VALUE) {
         CloseHandle(named);
     }
@@ -382,8 +382,9 @@ static struct plat_file *open_standard(DWORD which, const char *name, struct err
     }
     set_name(file, name);
     HANDLE self = GetCurrentProcess();
-    if (!DuplicateHandle(
-            self, GetStdHandle(which), self, &file->handle, 0, FALSE, DUPLICATE_SAME_ACCESS)) {
+    HANDLE own = GetStdHandle(which);
+    own = own == INVALID_HANDLE_VALUE ? NULL : own; /* it would be this process */
+    if (!DuplicateHandle(self, own, self, &file->handle, 0, FALSE, DUPLICATE_SAME_ACCESS)) {
         fail(err, file->name, "cannot be written to");
         free(file);
         return NULL;
@@ -437,6 +438,6 @@ bool plat_file_sync(struct plat_file *file, struct error *err)
 bool plat_file_truncate(struct plat_file *file, uint64_t bytes, struct error *err)
 {
     FILE_END_OF_FILE_INFO end = {.EndOfFile.QuadPart = (LONGLONG)bytes};
-    return SetFileInformationByHandle(file->handle, FileEndOfFileInfo, &end, sizeof(end)) ||
+    return SetFileInformationByHandle(handle_of(file), FileEndOfFileInfo, &end, sizeof(end)) ||
            fail(err, file->name, "cannot be truncated");
 }

@@ -11,6 +11,18 @@ static bool fail(struct error *err, const char *name, const char *what)
     return plat_wide_error(err, GetLastError(), name, what);
 }
 
+enum { FOLDER_UNITS = MAX_PATH + 2 };
+
+/* The folder of temporary files. False with GetLastError() set. */
+static bool find_folder(wchar_t folder[FOLDER_UNITS])
+{
+    DWORD length = GetTempPathW(MAX_PATH + 1, folder);
+    if (length > MAX_PATH) {
+        SetLastError(ERROR_FILENAME_EXCED_RANGE);
+    }
+    return length && length <= MAX_PATH;
+}
+
 /* GetTempFileName would create a file that survives a kill before the next call. */
 static HANDLE open_in(const wchar_t *folder, unsigned attempt)
 {
@@ -25,10 +37,10 @@ struct plat_file *plat_temp_create(struct error *err)
 {
     enum { ATTEMPTS = 1000 };
     static LONG made;
-    wchar_t folder[MAX_PATH + 2];
-    DWORD length = GetTempPathW(MAX_PATH + 1, folder);
+    wchar_t folder[FOLDER_UNITS];
+    bool found = find_folder(folder);
     HANDLE handle = INVALID_HANDLE_VALUE;
-    for (int i = 0; length && length <= MAX_PATH && i < ATTEMPTS; i++) {
+    for (int i = 0; found && i < ATTEMPTS; i++) {
         handle = open_in(folder, (unsigned)InterlockedIncrement(&made));
         if (handle != INVALID_HANDLE_VALUE || GetLastError() != ERROR_FILE_EXISTS) {
             break;
@@ -47,11 +59,10 @@ struct plat_file *plat_temp_create(struct error *err)
 
 bool plat_temp_room(struct plat_file *file, struct plat_temp_room *ret_room, struct error *err)
 {
-    wchar_t folder[MAX_PATH + 2];
+    wchar_t folder[FOLDER_UNITS];
     ULARGE_INTEGER left; /* of the quota, if there is one */
     ULARGE_INTEGER size;
-    DWORD length = GetTempPathW(MAX_PATH + 1, folder);
-    if (!length || length > MAX_PATH || !GetDiskFreeSpaceExW(folder, &left, &size, NULL)) {
+    if (!find_folder(folder) || !GetDiskFreeSpaceExW(folder, &left, &size, NULL)) {
         return fail(err, file->name, "cannot ask for free space");
     }
     ret_room->free_bytes = left.QuadPart;
@@ -65,12 +76,14 @@ struct plat_file *plat_stdin_open(struct error *err)
     HANDLE own = GetStdHandle(STD_INPUT_HANDLE);
     HANDLE handle;
     DWORD mode;
-    if (own && own != INVALID_HANDLE_VALUE && GetConsoleMode(own, &mode)) {
+    if (GetConsoleMode(own, &mode)) {
         error_set(err, ERR_CONFIG,
             "standard input is a console. name a file, or pipe a trace into the program");
         return NULL;
     }
-    if (!own || !DuplicateHandle(self, own, self, &handle, 0, FALSE, DUPLICATE_SAME_ACCESS)) {
+    /* INVALID_HANDLE_VALUE would be this process */
+    own = own == INVALID_HANDLE_VALUE ? NULL : own;
+    if (!DuplicateHandle(self, own, self, &handle, 0, FALSE, DUPLICATE_SAME_ACCESS)) {
         fail(err, "standard input", "cannot be read");
         return NULL;
     }
