@@ -71,12 +71,14 @@ static void fill_descriptor(struct event_record *record, const struct parts *par
     }
 }
 
+enum { SIZE_BYTES = 2, ID_AND_VERSION_BYTES = 3 }; /* of traits */
+
 /* Write traits of the provider: their size, the names of provider and channel, each with its NUL,
  * and the event's id and version, which distinguish the provider's events. */
 static void fill_traits(
     struct evtx_event *event, const struct parts *parts, const struct evtx_shared *shared)
 {
-    uint8_t *at = event->traits + 2;
+    uint8_t *at = event->traits + SIZE_BYTES;
     if (shared && shared->has_names) {
         memcpy(at, shared->names.data, shared->names.size);
         at += shared->names.size;
@@ -91,7 +93,7 @@ static void fill_traits(
     }
     store_le16(at, event->record.descriptor.id);
     at[2] = event->record.descriptor.version;
-    at += 3;
+    at += ID_AND_VERSION_BYTES;
     store_le16(event->traits, (uint16_t)(at - event->traits));
     evtx_event_add_item(
         event, EXTENDED_PROV_TRAITS, span_make(event->traits, (size_t)(at - event->traits)));
@@ -189,10 +191,14 @@ static bool is_shared(
     return at == EVTX_TREE_NONE;
 }
 
+struct span evtx_system_provider(const struct evtx_event *event)
+{
+    return span_text((const char *)event->traits + SIZE_BYTES);
+}
+
 struct evtx_shared evtx_system_share(
     const struct evtx_event *event, const struct evtx_tree *tree, const struct evtx_system *system)
 {
-    enum { SIZE_BYTES = 2, ID_AND_VERSION_BYTES = 3 };
     size_t traits = load_le16(event->traits);
     return (struct evtx_shared){.has_names = is_shared(tree, system, EVTX_SYSTEM_PROVIDER) &&
                                              is_shared(tree, system, EVTX_SYSTEM_CHANNEL),

@@ -5,6 +5,7 @@
 #include "base/text/glob.h"
 #include "etw/etw_text.h"
 #include "input/evtx/evtx_hosts.h"
+#include "input/evtx/evtx_system.h"
 #include "input/input.h"
 #include "input/live/evt_marks.h"
 #include "input/live/evt_options.h"
@@ -393,12 +394,6 @@ static bool is_here(const struct evt_input *in, struct span computer)
            (in->here.info.host_fqdn.size && span_equal_nocase(computer, in->here.info.host_fqdn));
 }
 
-static struct span provider_of(const struct evtx_event *event)
-{
-    const char *name = (const char *)event->traits + 2;
-    return span_text(name);
-}
-
 /* Report record ${id}, which Windows did not render, as lost. 0: its number is unknown. */
 static void lose_event(
     struct evt_input *in, const struct evt_channel *channel, uint64_t id, const char *why)
@@ -432,14 +427,14 @@ static bool give(struct evt_input *in, struct evt_channel *channel, evt_handle h
     }
     struct event_record *record = &event->record;
     channel->last_time = record->time;
-    if (!evt_rule_keeps(channel->rule, record, provider_of(event), plat_now_filetime())) {
+    if (!evt_rule_keeps(channel->rule, record, evtx_system_provider(event), plat_now_filetime())) {
         return true;
     }
     if (!in->settings->messages) {
         record->present |= RECORD_WITHOUT_MESSAGE;
     } else if (!record_log_message(record).size) {
         record->present |= RECORD_MESSAGE_SOUGHT;
-        if (!evt_messages_add(in->messages, handle, provider_of(event), event, &err)) {
+        if (!evt_messages_add(in->messages, handle, evtx_system_provider(event), event, &err)) {
             note(in, INPUT_NOTE_INFO, err.text);
         }
     }
