@@ -96,8 +96,8 @@ static const struct config_field guard_fields[] = {
         .help = "detect changes by other programs, repair and report them"}
 
 static const struct config_field counters_fields[] = {
-    {CONFIG_ROW("sources", STRINGS, struct live_counters, sources), .min = 1, .max = 8,
-        .help = "names of processor counters"},
+    {CONFIG_ROW("sources", STRINGS, struct live_counters, sources), .min = 1,
+        .max = LIVE_MAX_COUNTERS, .help = "names of processor counters"},
     {CONFIG_ROW("events", STRINGS, struct live_counters, events), .min = 1, .max = 256,
         .help = "kernel events that get their values, written as in stacks"},
     {.key = NULL},

@@ -52,10 +52,12 @@ struct live_realtime {
     struct live_session session;
 };
 
+enum { LIVE_MAX_COUNTERS = 8 };
+
 /* Processor counters that are written with events. */
 struct live_counters {
-    struct config_strings sources;
-    struct config_strings events; /* written as in stacks */
+    struct config_strings sources; /* at most LIVE_MAX_COUNTERS */
+    struct config_strings events;  /* written as in stacks */
 };
 
 /* Groups of kernel events, and what is added to them. */

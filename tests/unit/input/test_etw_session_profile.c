@@ -4,7 +4,7 @@
 #include "etw_session_rig.h"
 #include "support/etw_sim/etw_sim.h"
 
-/* A session that changes the profile interval of the machine. */
+/* A session that changes the profile interval of the machine, or counts with its processors. */
 
 enum { OURS_100NS = 2000, MACHINES_100NS = 10000 };
 
@@ -74,6 +74,35 @@ static void an_interval_that_cannot_be_restored_is_told(void **state)
     rig_fini(&rig);
 }
 
+/* ---- counters -------------------------------------------------------------------------------- */
+
+static void more_counters_than_a_session_has_are_refused_and_none_is_left_out(void **state)
+{
+    (void)state;
+    static const char *flags[] = {"process"};
+    static const char *events[] = {"0x1402"};
+    static const char *sources[LIVE_MAX_COUNTERS + 1];
+    struct rig rig;
+    rig_init(&rig, NULL);
+    for (size_t i = 0; i < LIVE_MAX_COUNTERS + 1; i++) {
+        sources[i] = "TotalIssues";
+    }
+    struct live_kernel settings = {.session = rig.settings.session,
+        .groups = {.flags = {flags, 1},
+            .counters = {.sources = {sources, LIVE_MAX_COUNTERS + 1}, .events = {events, 1}}}};
+    rig_start_as(&rig, ETW_PLAN_SYSTEM, &settings, NULL, 0);
+    rig_await(&rig, rig_has_note, "flushed every");
+    assert_true(rig_has_note(&rig, "counters: 9 are named. name at most 8"));
+    rig_stop(&rig);
+    buf_reset(&rig.notes);
+    settings.groups.counters.sources.count = LIVE_MAX_COUNTERS;
+    rig_start_as(&rig, ETW_PLAN_SYSTEM, &settings, NULL, 0);
+    rig_await(&rig, rig_has_note, "flushed every");
+    assert_false(rig_has_note(&rig, "counters: "));
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
 /* ---- a stop while the session is between two readers ----------------------------------------- */
 
 static struct {
@@ -122,6 +151,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_session_restores_the_interval),
         cmocka_unit_test(a_stop_by_another_program_restores_the_interval_too),
         cmocka_unit_test(an_interval_that_cannot_be_restored_is_told),
+        cmocka_unit_test(more_counters_than_a_session_has_are_refused_and_none_is_left_out),
         cmocka_unit_test(a_stop_between_two_readers_ends_the_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -339,6 +339,35 @@ bool etw_session_get(struct etw_session *s, struct error *err)
     return !start || start_new(s, err);
 }
 
+/* ${all} has room for ETW_MAX_PROFILE_SOURCES. */
+static bool add_counters(struct etw_session *s, struct etw_profile_source *all, struct error *err)
+{
+    const struct etw_plan *plan = s->plan;
+    uint32_t sources[LIVE_MAX_COUNTERS];
+    size_t wanted = plan->counters->count;
+    size_t count = 0;
+    if (wanted > LIVE_MAX_COUNTERS) {
+        return error_set(
+            err, ERR_LIMIT, "%zu are named. name at most %d", wanted, LIVE_MAX_COUNTERS);
+    }
+    if (!etw_kernel_profile_sources(all, ETW_MAX_PROFILE_SOURCES, &count, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < wanted; i++) {
+        const char *name = plan->counters->items[i];
+        size_t k = 0;
+        while (k < count && !span_equal_nocase(span_text(all[k].name), span_text(name))) {
+            k++;
+        }
+        if (k == count) {
+            return error_set(err, ERR_CONFIG, "this processor has no counter '%.60s'", name);
+        }
+        sources[i] = all[k].source;
+    }
+    return etw_kernel_set_counters(s->state.handle, plan->name, sources, wanted,
+        plan->counter_events, plan->counter_event_count, err);
+}
+
 void etw_session_add_extras(struct etw_session *s)
 {
     const struct etw_plan *plan = s->plan;
@@ -354,23 +383,7 @@ void etw_session_add_extras(struct etw_session *s)
         return;
     }
     struct etw_profile_source *all = calloc(ETW_MAX_PROFILE_SOURCES, sizeof(*all));
-    uint32_t sources[8];
-    size_t count = 0;
-    size_t found = 0;
-    bool good = all && etw_kernel_profile_sources(all, ETW_MAX_PROFILE_SOURCES, &count, &err);
-    for (size_t i = 0; good && i < plan->counters->count && found < 8; i++) {
-        const char *name = plan->counters->items[i];
-        size_t k = 0;
-        while (k < count && !span_equal_nocase(span_text(all[k].name), span_text(name))) {
-            k++;
-        }
-        good = k < count ||
-               error_set(&err, ERR_CONFIG, "this processor has no counter '%.60s'", name);
-        sources[found++] = good ? all[k].source : 0;
-    }
-    good = good && etw_kernel_set_counters(s->state.handle, plan->name, sources, found,
-                       plan->counter_events, plan->counter_event_count, &err);
-    if (!good) {
+    if (!all || !add_counters(s, all, &err)) {
         etw_session_note(s, INPUT_NOTE_WARNING, "counters: %s", all ? err.text : "out of memory");
     }
     free(all);
