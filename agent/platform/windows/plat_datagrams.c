@@ -57,13 +57,15 @@ void plat_datagrams_end(intptr_t socket)
     shutdown((SOCKET)socket, SD_SEND);
 }
 
-static SOCKET open_first(const struct addrinfo *list)
+/* INVALID_SOCKET: ${ret_code} is the reason of the last one. */
+static SOCKET open_first(const struct addrinfo *list, int *ret_code)
 {
     for (const struct addrinfo *at = list; at; at = at->ai_next) {
         SOCKET made = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
         if (made != INVALID_SOCKET && connect(made, at->ai_addr, (int)at->ai_addrlen) == 0) {
             return made;
         }
+        *ret_code = WSAGetLastError();
         if (made != INVALID_SOCKET) {
             closesocket(made);
         }
@@ -85,19 +87,23 @@ struct plat_datagrams *plat_datagrams_open(const char *host, const char *port, s
     WSADATA data;
     struct addrinfo *list = NULL;
     struct plat_datagrams *datagrams = malloc(sizeof(*datagrams));
-    if (!datagrams || WSAStartup(MAKEWORD(2, 2), &data)) {
-        free(datagrams);
+    if (!datagrams) {
         error_set(err, ERR_MEMORY, "out of memory for sockets");
         return NULL;
     }
+    int code = WSAStartup(MAKEWORD(2, 2), &data);
+    if (code != 0) {
+        free(datagrams);
+        error_set(err, ERR_IO, "Windows Sockets cannot begin (error %d)", code);
+        return NULL;
+    }
     if (resolve(host, port, &list, err)) {
-        datagrams->socket = open_first(list);
+        datagrams->socket = open_first(list, &code);
         freeaddrinfo(list);
         if (datagrams->socket != INVALID_SOCKET) {
             return datagrams;
         }
-        error_set(
-            err, ERR_IO, "%s port %s: cannot send there (error %d)", host, port, WSAGetLastError());
+        error_set(err, ERR_IO, "%s port %s: cannot send there (error %d)", host, port, code);
     }
     WSACleanup();
     free(datagrams);

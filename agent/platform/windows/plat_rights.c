@@ -151,7 +151,8 @@ char *plat_rights_absolute(const char *path, struct error *err)
     } else if (wide) {
         DWORD units = GetFullPathNameW(wide, MAX_UNITS, full, NULL);
         if (units == 0 || units >= MAX_UNITS) {
-            plat_wide_error(err, GetLastError(), path, "not a valid path");
+            DWORD code = units ? ERROR_FILENAME_EXCED_RANGE : GetLastError();
+            plat_wide_error(err, code, path, "not a valid path");
         } else {
             absolute = plat_wide_to_utf8(full);
         }

@@ -211,8 +211,9 @@ bool plat_child_find(
         return false;
     }
     if (all == INVALID_HANDLE_VALUE) {
+        plat_wide_error(err, GetLastError(), "processes", "cannot be listed");
         free(wide);
-        return plat_wide_error(err, GetLastError(), "processes", "cannot be listed");
+        return false;
     }
     bool more = true;
     for (BOOL good = Process32FirstW(all, &entry); good && more;
