@@ -145,7 +145,7 @@ bool plat_path_remove(const char *path, struct error *err)
     bool good = DeleteFileW(wide);
     DWORD code = GetLastError();
     free(wide);
-    return good || code == ERROR_FILE_NOT_FOUND ||
+    return good || code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND ||
            plat_wide_error(err, code, path, "cannot be removed");
 }
 

@@ -93,6 +93,9 @@ static void removing_what_is_not_there_is_fine(void **state)
     assert_true(plat_path_remove(a, &err));
     assert_int_equal(plat_path_kind(a), PLAT_PATH_NONE);
     assert_true(plat_path_remove(a, &err));
+    char deeper[TEMP_FOLDER_BYTES + 16];
+    snprintf(deeper, sizeof(deeper), "%s/no/file", folder);
+    assert_true(plat_path_remove(deeper, &err));
     assert_false(plat_path_remove(folder, &err));
 }
 
