@@ -51,7 +51,7 @@ size_t etw_loss_look(struct etw_loss *loss, const struct etw_session_state *stat
             state->real_time_buffers_lost - loss->real_time_buffers, true);
         add(&gaps, "log_buffers_lost", "buffers", state->log_buffers_lost - loss->log_buffers,
             true);
-    } else if (!state) {
+    } else {
         add(&gaps, "rt_lost_event", "events", loss->marks[ETW_LOSS_MARK_EVENT], false);
         add(&gaps, "rt_lost_buffer", "buffers", loss->marks[ETW_LOSS_MARK_BUFFER], false);
     }

@@ -89,6 +89,21 @@ static void without_counters_marks_are_all_there_is(void **state)
     assert_int_equal(gaps[0].count, 1);
 }
 
+static void marks_before_the_first_counters_are_told(void **state)
+{
+    (void)state;
+    struct etw_session_state first = counters(50, 0, 0);
+    struct etw_loss loss;
+    struct gap gaps[ETW_LOSS_GAPS];
+    etw_loss_begin(&loss, NULL, FROM);
+    etw_loss_note(&loss, ETW_LOSS_MARK_EVENT, 2, FROM + 1);
+    assert_int_equal(etw_loss_look(&loss, &first, TO, NULL, gaps), 1);
+    assert_string_equal(gaps[0].reason, "rt_lost_event");
+    assert_int_equal(gaps[0].count, 2);
+    assert_false(gaps[0].exact);
+    assert_int_equal(etw_loss_look(&loss, &first, TO, NULL, gaps), 0);
+}
+
 static void a_lost_playback_file_is_told_whatever_the_counters_say(void **state)
 {
     (void)state;
@@ -121,6 +136,7 @@ int main(void)
         cmocka_unit_test(counters_wrap),
         cmocka_unit_test(a_mark_narrows_the_time_and_is_not_counted_again),
         cmocka_unit_test(without_counters_marks_are_all_there_is),
+        cmocka_unit_test(marks_before_the_first_counters_are_told),
         cmocka_unit_test(a_lost_playback_file_is_told_whatever_the_counters_say),
         cmocka_unit_test(a_clock_that_is_set_back_makes_no_gap_run_backwards),
     };
