@@ -13,7 +13,7 @@ import etwship
 
 ODD_EVENTS = os.environ["ETWSHIP_ODD_EVENTS"]
 SHARED = os.environ.get("ETWSHIP_SHARED")
-NEIGHBOURS = 60000
+NEIGHBOURS = 60000 if etwship.FULL else 12000  # 24 ms of each trace
 FEW = 2000
 MOST = 100000 if etwship.FULL else 4000  # of one trace
 NANOS = {"timestamps": "date_nanos"}
