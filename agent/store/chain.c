@@ -1,6 +1,6 @@
 #include "store/chain_own.h"
 
-#include <stdlib.h>
+#include "base/grow.h"
 
 struct chain *chain_create(struct span name)
 {
@@ -77,13 +77,11 @@ struct chain_range *chain_add_range(struct chain *chain, struct span about, stru
             CHAIN_RANGES_MAX);
         return NULL;
     }
-    struct chain_range *ranges = realloc(chain->ranges, (chain->range_count + 1) * sizeof(*ranges));
-    if (!ranges) {
+    if (!grow_array(&chain->ranges, chain->range_count + 1, sizeof(*chain->ranges))) {
         out_of_memory(err);
         return NULL;
     }
-    chain->ranges = ranges;
-    struct chain_range *range = &ranges[chain->range_count];
+    struct chain_range *range = &chain->ranges[chain->range_count];
     *range = (struct chain_range){.last = UINT64_MAX};
     buf_init(&range->about, STORE_ABOUT_MAX);
     buf_add_span(&range->about, about);
@@ -216,13 +214,11 @@ bool chain_set_left(struct chain *chain, uint64_t id, bool is_left, struct error
         chain->left_count--;
         return true;
     }
-    uint64_t *left = realloc(chain->left, (chain->left_count + 1) * sizeof(*left));
-    if (!left) {
+    if (!grow_array(&chain->left, chain->left_count + 1, sizeof(*chain->left))) {
         return out_of_memory(err);
     }
-    chain->left = left;
-    memmove(left + place + 1, left + place, behind * sizeof(*left));
-    left[place] = id;
+    memmove(chain->left + place + 1, chain->left + place, behind * sizeof(*chain->left));
+    chain->left[place] = id;
     chain->left_count++;
     return true;
 }

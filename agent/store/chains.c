@@ -8,10 +8,10 @@
  */
 #include "store/chains.h"
 
-#include <stdlib.h>
-
 #include "base/bytes.h"
+#include "base/grow.h"
 #include "store/chain_own.h"
+#include "store/state/ids.h"
 
 struct chains {
     struct chain **all;
@@ -19,8 +19,7 @@ struct chains {
     struct chain **open; /* by number */
     size_t open_count;
     uint64_t next_id;
-    uint64_t *removed; /* ids, not yet removed from the catalogue */
-    size_t removed_count;
+    struct ids removed; /* not yet removed from the catalogue */
 };
 
 struct chains *chains_create(void)
@@ -47,7 +46,7 @@ void chains_clear(struct chains *chains)
     }
     free((void *)chains->all);
     free((void *)chains->open);
-    free(chains->removed);
+    ids_fini(&chains->removed);
     *chains = (struct chains){.next_id = 1};
 }
 
@@ -106,11 +105,8 @@ struct chain *chains_add(struct chains *chains, struct span name, struct error *
             STORE_NAME_MAX);
         return NULL;
     }
-    struct chain **all = realloc((void *)chains->all, (chains->count + 1) * sizeof(struct chain *));
-    if (all) {
-        chains->all = all;
-    }
-    struct chain *chain = all ? chain_create(name) : NULL;
+    bool has_room = grow_array(&chains->all, chains->count + 1, sizeof(struct chain *));
+    struct chain *chain = has_room ? chain_create(name) : NULL;
     if (!chain) {
         out_of_memory(err);
         return NULL;
@@ -123,12 +119,9 @@ struct chain *chains_add(struct chains *chains, struct span name, struct error *
 
 bool chains_open(struct chains *chains, struct chain *chain, size_t *ret_number, struct error *err)
 {
-    struct chain **open = realloc(
-        (void *)chains->open, (chains->open_count + 1) * sizeof(struct chain *));
-    if (!open) {
+    if (!grow_array(&chains->open, chains->open_count + 1, sizeof(struct chain *))) {
         return out_of_memory(err);
     }
-    chains->open = open;
     chain->is_open = true;
     *ret_number = chains->open_count;
     chains->open[chains->open_count++] = chain;
@@ -137,14 +130,8 @@ bool chains_open(struct chains *chains, struct chain *chain, size_t *ret_number,
 
 bool chains_remove(struct chains *chains, struct chain *chain, struct error *err)
 {
-    if (chain->is_written) {
-        uint64_t *removed = realloc(
-            chains->removed, (chains->removed_count + 1) * sizeof(*removed));
-        if (!removed) {
-            return out_of_memory(err);
-        }
-        chains->removed = removed;
-        removed[chains->removed_count++] = chain->id;
+    if (chain->is_written && !ids_add(&chains->removed, chain->id, err)) {
+        return false;
     }
     size_t place = 0;
     while (chains->all[place] != chain) {
@@ -322,7 +309,7 @@ bool chains_are_changed(const struct chains *chains)
             return true;
         }
     }
-    return chains->removed_count != 0;
+    return chains->removed.count != 0;
 }
 
 static bool write_ranges(const struct chain *chain, struct catalogue *catalogue, struct error *err)
@@ -370,8 +357,8 @@ static bool write_chain(const struct chain *chain, struct catalogue *catalogue, 
 bool chains_write(const struct chains *chains, struct catalogue *catalogue, struct error *err)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < chains->removed_count; i++) {
-        ok = catalogue_remove_output(catalogue, chains->removed[i], err);
+    for (size_t i = 0; ok && i < chains->removed.count; i++) {
+        ok = catalogue_remove_output(catalogue, chains->removed.at[i], err);
     }
     for (size_t i = 0; ok && i < chains->count; i++) {
         ok = !chains->all[i]->is_changed || write_chain(chains->all[i], catalogue, err);
@@ -386,7 +373,7 @@ void chains_written(struct chains *chains)
             chain_written(chains->all[i]);
         }
     }
-    chains->removed_count = 0;
+    chains->removed.count = 0;
 }
 
 void chains_unwritten(struct chains *chains)
@@ -399,5 +386,5 @@ void chains_unwritten(struct chains *chains)
             chain->ranges[j].is_written = false;
         }
     }
-    chains->removed_count = 0;
+    chains->removed.count = 0;
 }

@@ -1,6 +1,6 @@
 #include "store/pending.h"
 
-#include <stdlib.h>
+#include "base/grow.h"
 
 struct pending_batch {
     struct store_row row;
@@ -64,21 +64,6 @@ const struct frame_source *pending_sources(
     return pending->batches[index]->sources;
 }
 
-static bool make_place(struct pending *pending)
-{
-    if (pending->count < pending->capacity) {
-        return true;
-    }
-    size_t capacity = pending->capacity ? 2 * pending->capacity : 64;
-    struct pending_batch **batches = realloc(
-        (void *)pending->batches, capacity * sizeof(struct pending_batch *));
-    if (batches) {
-        pending->batches = batches;
-        pending->capacity = capacity;
-    }
-    return batches != NULL;
-}
-
 /* The batch, its sources, their names and the body, unless that is lent, in one block. */
 static struct pending_batch *copy(const struct store_batch *from, size_t *ret_bytes)
 {
@@ -132,7 +117,9 @@ bool pending_add(struct pending *pending, const struct store_batch *batch,
     const struct store_row *row, struct error *err)
 {
     size_t bytes;
-    struct pending_batch *added = make_place(pending) ? copy(batch, &bytes) : NULL;
+    bool has_room = grow_list(
+        &pending->batches, pending->count, &pending->capacity, sizeof(struct pending_batch *));
+    struct pending_batch *added = has_room ? copy(batch, &bytes) : NULL;
     if (!added) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }

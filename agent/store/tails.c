@@ -13,6 +13,7 @@
 
 #include <inttypes.h>
 
+#include "base/grow.h"
 #include "store/catalogue/catalogue_batches.h"
 #include "store/catalogue/epochs.h"
 
@@ -33,15 +34,10 @@ struct tails {
 static bool keep_known(void *self, const struct catalogue_segment *segment)
 {
     struct tails *tails = self;
-    if (tails->known_count == tails->known_capacity) {
-        size_t capacity = tails->known_capacity ? 2 * tails->known_capacity : 64;
-        struct catalogue_segment *known = realloc(tails->known, capacity * sizeof(*known));
-        if (!known) {
-            tails->ok = error_set(tails->err, ERR_MEMORY, "out of memory");
-            return false;
-        }
-        tails->known = known;
-        tails->known_capacity = capacity;
+    tails->ok = grow_list(
+        &tails->known, tails->known_count, &tails->known_capacity, sizeof(*tails->known));
+    if (!tails->ok) {
+        return error_set(tails->err, ERR_MEMORY, "out of memory");
     }
     tails->known[tails->known_count++] = *segment;
     return true;

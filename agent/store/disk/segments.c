@@ -6,7 +6,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "base/grow.h"
 
 static const char suffix[] = ".seg";
 enum { ID_DIGITS = 16 };
@@ -55,14 +56,9 @@ static bool set_file(struct segments *segments, uint64_t id, uint64_t bytes)
         segments->files[place].bytes = bytes;
         return true;
     }
-    if (segments->file_count == segments->file_capacity) {
-        size_t capacity = segments->file_capacity ? 2 * segments->file_capacity : 64;
-        struct segment_info *files = realloc(segments->files, capacity * sizeof(*files));
-        if (!files) {
-            return false;
-        }
-        segments->files = files;
-        segments->file_capacity = capacity;
+    if (!grow_list(&segments->files, segments->file_count, &segments->file_capacity,
+            sizeof(*segments->files))) {
+        return false;
     }
     memmove(segments->files + place + 1, segments->files + place,
         (segments->file_count - place) * sizeof(*segments->files));

@@ -11,7 +11,7 @@
  */
 #include "store/disk/segments_own.h"
 
-#include <stdlib.h>
+#include "base/grow.h"
 
 enum { MOST_PIECES = 6 };
 
@@ -36,13 +36,10 @@ static struct segment_stream *stream_of(const struct segments *segments, uint64_
 
 static struct segment_stream *add_stream(struct segments *segments, uint64_t id)
 {
-    struct segment_stream *streams = realloc(
-        segments->streams, (segments->stream_count + 1) * sizeof(*streams));
-    if (!streams) {
+    if (!grow_array(&segments->streams, segments->stream_count + 1, sizeof(*segments->streams))) {
         return NULL;
     }
-    segments->streams = streams;
-    struct segment_stream *stream = &streams[segments->stream_count++];
+    struct segment_stream *stream = &segments->streams[segments->stream_count++];
     *stream = (struct segment_stream){.id = id};
     buf_init(&stream->body, FRAME_MAX_STREAM_BYTES + 12);
     return stream;
@@ -116,15 +113,9 @@ static bool begin_file(struct segments *segments, struct error *err)
     char path[SEGMENTS_PATH_BYTES];
     bool there = true;
     uint64_t bytes;
-    if (segments->writing_count == segments->writing_capacity) {
-        size_t capacity = segments->writing_capacity + 8;
-        struct segment_writing *writing = realloc(
-            segments->writing, capacity * sizeof(*segments->writing));
-        if (!writing) {
-            return error_set(err, ERR_MEMORY, "out of memory");
-        }
-        segments->writing = writing;
-        segments->writing_capacity = capacity;
+    if (!grow_list(&segments->writing, segments->writing_count, &segments->writing_capacity,
+            sizeof(*segments->writing))) {
+        return error_set(err, ERR_MEMORY, "out of memory");
     }
     uint64_t id = segments->next_id;
     for (;; id++) {

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/grow.h"
 #include "base/order.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
@@ -58,15 +59,9 @@ static bool add_file(void *self, const char *name)
         !letter_files_path(list->folder, &file, "", path)) {
         return true;
     }
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 16;
-        struct letter_file *files = realloc(list->files, capacity * sizeof(*files));
-        if (!files) {
-            list->failed = true;
-            return false;
-        }
-        list->files = files;
-        list->capacity = capacity;
+    if (!grow_list(&list->files, list->count, &list->capacity, sizeof(*list->files))) {
+        list->failed = true;
+        return false;
     }
     bool there = false;
     struct disk *disk = disk_system();

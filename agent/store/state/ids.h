@@ -1,9 +1,8 @@
 #ifndef ETWSHIP_STORE_IDS_H
 #define ETWSHIP_STORE_IDS_H
 
-#include <stdlib.h>
-
 #include "base/error.h"
+#include "base/grow.h"
 
 /* A list of numbers that grows. */
 struct ids {
@@ -14,14 +13,8 @@ struct ids {
 
 static inline bool ids_add(struct ids *ids, uint64_t id, struct error *err)
 {
-    if (ids->count == ids->capacity) {
-        size_t capacity = ids->capacity ? 2 * ids->capacity : 64;
-        uint64_t *at = realloc(ids->at, capacity * sizeof(*at));
-        if (!at) {
-            return error_set(err, ERR_MEMORY, "out of memory");
-        }
-        ids->at = at;
-        ids->capacity = capacity;
+    if (!grow_list(&ids->at, ids->count, &ids->capacity, sizeof(*ids->at))) {
+        return error_set(err, ERR_MEMORY, "out of memory");
     }
     ids->at[ids->count++] = id;
     return true;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/grow.h"
 #include "base/map.h"
 #include "store/state/stage_entry.h"
 
@@ -121,21 +122,6 @@ static struct stage_item *make_item(const struct stage_entry *entry)
     return item;
 }
 
-static bool make_place(struct stage *stage, struct error *err)
-{
-    if (stage->count < stage->capacity) {
-        return true;
-    }
-    size_t wanted = stage->capacity ? stage->capacity * 2 : 64;
-    struct stage_item **items = realloc(stage->items, wanted * sizeof(struct stage_item *));
-    if (!items) {
-        return error_set(err, ERR_MEMORY, "out of memory");
-    }
-    stage->items = items;
-    stage->capacity = wanted;
-    return true;
-}
-
 static bool is_behind(const struct stage_entry *entry, const struct stage_entry *old)
 {
     size_t rises = keys[entry->kind].rises;
@@ -146,7 +132,8 @@ static bool is_behind(const struct stage_entry *entry, const struct stage_entry 
 bool stage_put(struct stage *stage, const struct stage_entry *entry, struct error *err)
 {
     struct stage_item *item = make_item(entry);
-    if (!item || !make_place(stage, err)) {
+    if (!item ||
+        !grow_list(&stage->items, stage->count, &stage->capacity, sizeof(struct stage_item *))) {
         free(item);
         return error_set(err, ERR_MEMORY, "out of memory");
     }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "store/catalogue/catalogue_batches.h"
 #include "store/state/stream_entry.h"
 
@@ -114,18 +115,15 @@ struct stream_entry *streams_add(
             STREAMS_MAX, CATALOGUE_TEXT_MAX_BYTES);
         return NULL;
     }
-    struct stream_entry *entries = realloc(
-        streams->entries, (streams->count + 1) * sizeof(*entries));
-    if (entries) {
-        streams->entries = entries;
-    }
     struct stream_entry entry;
-    if (!entries || !fill(&entry, stream)) {
+    if (!grow_array(&streams->entries, streams->count + 1, sizeof(entry)) ||
+        !fill(&entry, stream)) {
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
     entry.id = stream->stream ? stream->stream : streams->next_id;
     streams->next_id = entry.id >= streams->next_id ? entry.id + 1 : streams->next_id;
+    struct stream_entry *entries = streams->entries;
     size_t place = streams->count++;
     while (place > 0 && entries[place - 1].id > entry.id) {
         entries[place] = entries[place - 1];
