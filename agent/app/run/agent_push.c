@@ -79,7 +79,7 @@ static bool is_stopping(void *target)
     return stops;
 }
 
-/* ---- sending ------------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static uint64_t nanos(uint64_t filetime)
 {
@@ -169,7 +169,7 @@ static void run(void *self)
     plat_mutex_unlock(&push->mutex);
 }
 
-/* ---- begin and end ------------------------------------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 static bool wants(const struct app_output *output)
 {

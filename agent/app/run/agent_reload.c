@@ -13,7 +13,7 @@
 static const uint64_t first_pause_ns = UINT64_C(1000000000);
 static const uint64_t longest_pause_ns = UINT64_C(60000000000);
 
-/* ---- before anything ends ----------------------------------------------------------------------- */
+/* ---- before anything ends -------------------------------------------------------------------- */
 
 static void tell(void *self, enum log_level level, const char *line)
 {
@@ -53,7 +53,7 @@ static struct agent_setup *prepare(
     return NULL;
 }
 
-/* ---- from one agent to the next ------------------------------------------------------------------ */
+/* ---- from one agent to the next -------------------------------------------------------------- */
 
 /* Open the log that ${next} asks for. If that fails, the agent keeps the log that it has. */
 static void change_log(
@@ -66,8 +66,8 @@ static void change_log(
     }
 }
 
-/* False: the process is to stop. Asking for another reload ends the pause, as its cause may have been
- * corrected. */
+/* False: the process is to stop. Asking for another reload ends the pause, as its cause may have
+ * been corrected. */
 static bool pause_before_retry(
     struct agent_runner *runner, uint64_t pause_ns, bool *ret_asked_to_reload)
 {
@@ -110,8 +110,8 @@ static void say(struct agent_runner *runner, const char *text)
     }
 }
 
-/* The process is to stop: sessions that were left running hold unread events, so an agent starts once more to
- * read them, and stops at once. False: stuck. */
+/* The process is to stop: sessions that were left running hold unread events, so an agent starts
+ * once more to read them, and stops at once. False: stuck. */
 static bool end_takeover(struct agent_runner *runner, struct agent_setup *setup)
 {
     struct error err;
@@ -158,8 +158,8 @@ static struct agent_setup *read_next(
     return next;
 }
 
-/* Start an agent of ${next} where none runs, which takes the place of ${*setup}; the setup that is not used is
- * destroyed. False: it does not start; nothing of it is left unless it is stuck. */
+/* Start an agent of ${next} where none runs, which takes the place of ${*setup}; the setup that is
+ * not used is destroyed. False: it does not start; nothing of it is left unless it is stuck. */
 static bool begin_next(struct agent_runner *runner, struct agent_setup **setup,
     struct agent_setup *next, bool *ret_stuck)
 {
@@ -188,8 +188,8 @@ static bool begin_next(struct agent_runner *runner, struct agent_setup **setup,
     return false;
 }
 
-/* Start the previous configuration, as often as it takes; at each request for a reload, the one that the source
- * has then.
+/* Start the previous configuration, as often as it takes; at each request for a reload, the one
+ * that the source has then.
  * Returns early if the process is to stop, or an output is stuck. */
 static void go_back(struct agent_runner *runner, struct agent_setup **setup, bool *ret_stuck)
 {
@@ -211,8 +211,8 @@ static void go_back(struct agent_runner *runner, struct agent_setup **setup, boo
     }
 }
 
-/* The agent of ${*setup} ends, that of ${next} begins, or that of ${*setup} again. The setup that does not run
- * is destroyed. False: stuck. */
+/* The agent of ${*setup} ends, that of ${next} begins, or that of ${*setup} again. The setup that
+ * does not run is destroyed. False: stuck. */
 static bool change(struct agent_runner *runner, struct agent_setup **setup,
     struct agent_setup *next, struct agent_run_result *result)
 {
@@ -231,7 +231,7 @@ static bool change(struct agent_runner *runner, struct agent_setup **setup,
     return !stuck;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void set_begun(struct agent_runner *runner)
 {

@@ -17,8 +17,8 @@
 #include "store/store.h"
 
 /*
- * The process from its first moment to its last: signals, log, the first configuration, the data folder; then
- * one agent after the other, each until it ends or another configuration is there.
+ * The process from its first moment to its last: signals, log, the first configuration, the data
+ * folder; then one agent after the other, each until it ends or another configuration is there.
  */
 /* For the signal thread, which lives longer than the process's agents. */
 static struct {
@@ -99,7 +99,7 @@ static void set_current(struct agent_runner *runner)
     plat_mutex_unlock(&current.mutex);
 }
 
-/* ---- start ------------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 /* A service believes what lies in the data folder, and a warning would not be seen. */
 static bool make_folder(const struct agent_runner *runner, const char *data_dir, struct error *err)
@@ -222,7 +222,7 @@ static bool start(
     return true;
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* Until the agent has come to its end, or the configuration is to be read again: true. */
 static bool wait_for_reload(struct agent_runner *runner)

@@ -31,7 +31,7 @@ struct agent_server {
 
 enum { NAMES_MAX_BYTES = 1 << 20, MAX_FORMAT_BYTES = 64 };
 
-/* ---- pages -------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 static bool look(struct agent_server *server, bool with_metrics)
 {
@@ -202,7 +202,7 @@ static void log_request(void *self, const char *line)
     plat_mutex_unlock(&runner->mutex);
 }
 
-/* ---- begin and end ------------------------------------------------------------------------------ */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 static void write_image(const struct app_status *wanted, struct buf *image)
 {

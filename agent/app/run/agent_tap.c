@@ -13,7 +13,7 @@ struct looker {
     uint64_t since_ns;
 };
 
-/* ---- the stream --------------------------------------------------------------------------------- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 static bool more(void *self, struct buf *out)
 {
@@ -37,7 +37,7 @@ static void end(void *self)
 
 static const struct status_stream_ops stream_ops = {.more = more, .end = end};
 
-/* ---- what is asked for -------------------------------------------------------------------------- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static bool is_text(const struct agent_plan *plan, size_t stream)
 {

@@ -7,8 +7,8 @@
 #include "platform/plat_system.h"
 
 /*
- * The agent is borrowed for as long as its ledger is copied and its spool is asked, and no longer. No lock is held
- * over another one.
+ * The agent is borrowed for as long as its ledger is copied and its spool is asked, and no longer.
+ * No lock is held over another one.
  */
 struct view {
     struct agent_status status;

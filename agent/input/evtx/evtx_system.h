@@ -55,8 +55,8 @@ struct evtx_shared {
 void evtx_system_fill(struct evtx_event *event, const struct evtx_tree *tree,
     const struct evtx_system *system, const struct evtx_shared *shared);
 
-/* The name of the provider of ${event}, whose header evtx_system_fill has filled. Borrows the memory
- * of ${event}. */
+/* The name of the provider of ${event}, whose header evtx_system_fill has filled. Borrows the
+ * memory of ${event}. */
 struct span evtx_system_provider(const struct evtx_event *event);
 
 /* The parts that all records of this template share with ${event}, whose header evtx_system_fill

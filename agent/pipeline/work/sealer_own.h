@@ -37,8 +37,9 @@ struct sealer {
 
 /* ---- batches (sealer_batches.c) -------------------------------------------------------------- */
 
-/* Wait as there is no memory. Outputs will free some, and they never need the mutex. The sealer keeps
- * it: a batch that was sealed now would have half of a piece, and the other half would be lost. */
+/* Wait as there is no memory. Outputs will free some, and they never need the mutex. The sealer
+ * keeps it: a batch that was sealed now would have half of a piece, and the other half would be
+ * lost. */
 void sealer_wait_for_memory(void);
 
 /* Something is due at ${due_ns}: wake the clock if it would look later. It is not woken for each of

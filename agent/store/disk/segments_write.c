@@ -1,8 +1,8 @@
 /*
- * Writing. `writing` holds the files with something that is not durable, in order, and last the one that
- * is appended to unless it was ended. A file is begun by the first frame that is appended to it. What is
- * appended may wait in memory until the sync, and is written in any pieces; so a crash leaves files that
- * are empty, or end within a frame.
+ * Writing. `writing` holds the files with something that is not durable, in order, and last the one
+ * that is appended to unless it was ended. A file is begun by the first frame that is appended to
+ * it. What is appended may wait in memory until the sync, and is written in any pieces; so a crash
+ * leaves files that are empty, or end within a frame.
  *
  * When a sync fails, the system may have dropped what it could not write and call the next sync
  * good (P. Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC 2020). So
@@ -334,7 +334,8 @@ void segments_expect_reads(struct segments *segments, bool expected)
     segments->reads_expected = expected;
 }
 
-/* Another program may have removed or emptied the file, while ours stays open and can be written to. */
+/* Another program may have removed or emptied the file,
+ * while ours stays open and can be written to. */
 static bool is_still_there(
     const struct segments *segments, const struct segment_writing *file, struct error *err)
 {

@@ -24,7 +24,7 @@ enum {
     ROOM_BYTES = 1 << 20, /* written when there is more */
 };
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 bool letter_files_path(const char *folder, const struct letter_file *file, const char *ending,
     char ret_path[LETTER_PATH_BYTES])
@@ -137,7 +137,7 @@ static struct plat_file *lock_folder(const char *folder, struct error *err)
     return lock;
 }
 
-/* ---- one file that is written -------------------------------------------------------------------- */
+/* ---- one file that is written ---------------------------------------------------------------- */
 
 struct writer {
     struct disk *disk;
@@ -309,7 +309,7 @@ static bool close_writer(
     return ok;
 }
 
-/* ---- what callers do ------------------------------------------------------------------------------ */
+/* ---- what callers do ------------------------------------------------------------------------- */
 
 static bool add_change(
     struct writer *writer, const struct letter_files_change *change, struct error *err)
