@@ -118,43 +118,29 @@ static void note_output(void *self, const char *output, const char *text)
     log_write(((struct agent *)self)->log, LOG_LEVEL_INFO, text, "output %s: %s", output, text);
 }
 
-static bool all_ended(const struct agent *agent, size_t session)
-{
-    const struct agent_plan *plan = agent->plan;
-    for (size_t o = 0; o < plan->output_count; o++) {
-        if (plan->takes[session * plan->output_count + o] && !agent->ended[o]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* An output has ended: stop the sessions that no output needs any more. */
 static void output_ended(void *self, size_t output, bool closed)
 {
     struct agent *agent = self;
-    const struct agent_plan *plan = agent->plan;
-    const char *name = plan->output_configs[output]->name;
+    const char *name = agent->plan->output_configs[output]->name;
     log_write_as(agent->log, LOG_CAUSE_OUTPUT_ENDED, closed ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR,
         NULL,
         closed ? "output %s: its reader has closed it"
                : "output %s has ended: it accepts no more events",
         name);
-    bool any_left = false;
-    plat_mutex_lock(&agent->mutex);
-    agent->ended[output] = true;
-    for (size_t i = 0; i < plan->output_count; i++) {
-        any_left |= !agent->ended[i];
-    }
-    for (size_t s = 0; s < plan->session_count; s++) {
-        if (all_ended(agent, s)) {
-            plan->session_configs[s]->ops->stop(agent->sessions[s].input);
-        }
-    }
-    plat_mutex_unlock(&agent->mutex);
-    if (!any_left) {
+    if (!agent_sessions_end_output(agent->sessions, output)) {
         agent_stop(agent);
     }
+}
+
+static void step(void *self, uint32_t session, const struct provider_change *change)
+{
+    agent_sessions_step(((struct agent *)self)->sessions, session, change);
+}
+
+static void damage(
+    void *self, uint32_t session, const struct trace_info *trace, uint64_t offset, const char *what)
+{
+    agent_sessions_damage(((struct agent *)self)->sessions, session, trace, offset, what);
 }
 
 /* ---- start ------------------------------------------------------------------------------------ */
@@ -262,8 +248,8 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .taps = agent->runner->taps,
         .observe = observe,
         .observed = agent->observed,
-        .step = agent_session_step,
-        .damage = agent_session_damage,
+        .step = step,
+        .damage = damage,
         .file_end = file_end,
         .is_done = is_done,
         .save = save,
@@ -301,15 +287,23 @@ static bool open_positions(struct agent *agent, struct error *err)
     return agent->positions != NULL;
 }
 
+static bool make_sessions(struct agent *agent, struct error *err)
+{
+    const struct agent_sessions_settings settings = {.setup = agent->setup,
+        .log = agent->log,
+        .positions = agent->positions,
+        .takeover = &agent->runner->takeover,
+        .once = agent->settings->once};
+    agent->sessions = agent_sessions_create(&settings, err);
+    return agent->sessions != NULL;
+}
+
 static bool make(struct agent *agent, struct error *err)
 {
-    agent->ended = calloc(agent->config->output_count + 1, sizeof(*agent->ended));
-    return (agent->ended || error_set(err, ERR_MEMORY, "out of memory")) &&
-           open_positions(agent, err) && make_identity(agent, err) && make_summaries(agent, err) &&
-           agent_status_init(&agent->status, agent->plan, err) &&
-           agent_sessions_create(agent, err) && open_dead_letters(agent, err) &&
-           find_observed(agent, err) && make_pipeline(agent, err) &&
-           positions_begin(agent->positions, agent->pipeline, err);
+    return open_positions(agent, err) && make_identity(agent, err) && make_summaries(agent, err) &&
+           agent_status_init(&agent->status, agent->plan, err) && make_sessions(agent, err) &&
+           open_dead_letters(agent, err) && find_observed(agent, err) &&
+           make_pipeline(agent, err) && positions_begin(agent->positions, agent->pipeline, err);
 }
 
 struct agent *agent_create(
@@ -355,7 +349,7 @@ void agent_destroy(struct agent *agent)
     }
     free(agent->tables);
     dead_letters_destroy(agent->dead_letters);
-    agent_sessions_destroy(agent);
+    agent_sessions_destroy(agent->sessions);
     positions_close(agent->positions);
     size_t workers = (size_t)agent->config->agent.decode_workers;
     for (size_t i = 0; agent->summaries && i < workers; i++) {
@@ -366,7 +360,6 @@ void agent_destroy(struct agent *agent)
     agent_status_fini(&agent->status);
     agent_identity_fini(&agent->identity);
     buf_fini(&agent->tail);
-    free(agent->ended);
     schema_log_silent_fini(&agent->silent);
     plat_mutex_fini(&agent->mutex);
     free(agent);
@@ -404,8 +397,8 @@ static void count_sessions(struct agent *agent, struct agent_run_result *result)
         result->raw += counts->decode.raw;
         result->partial += counts->decode.partial;
         result->undelivered += comes_again(agent, i) ? 0 : counts->dropped[SESSION_DROP_STOPPED];
-        result->damaged += agent->sessions[i].damaged;
-        result->failed_sessions += agent->sessions[i].end == INPUT_FAILED;
+        result->damaged += agent_sessions_damaged(agent->sessions, i);
+        result->failed_sessions += agent_sessions_end(agent->sessions, i) == INPUT_FAILED;
     }
 }
 
@@ -499,7 +492,7 @@ static void drain_pipeline(struct agent *agent)
 static void drain(void *self)
 {
     struct agent *agent = self;
-    agent_sessions_join(agent);
+    agent_sessions_join(agent->sessions);
     set_drained(agent, AGENT_DRAIN_OUTPUTS);
     drain_pipeline(agent);
 }
@@ -512,7 +505,7 @@ bool agent_start(struct agent *agent, struct error *err)
         agent_runner_show(agent->runner, NULL);
         return false;
     }
-    bool ok = agent_sessions_start(agent, err);
+    bool ok = agent_sessions_start(agent->sessions, agent->pipeline, err);
     agent->drain = ok ? plat_thread_start("drain", drain, agent, err) : NULL;
     if (!agent->drain) {
         agent_stop(agent);
@@ -540,7 +533,7 @@ void agent_stop(struct agent *agent)
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
             "stopping: sessions end, and outputs have agent.shutdown to deliver the rest");
         pipeline_retry_now(agent->pipeline);
-        agent_sessions_stop(agent);
+        agent_sessions_stop(agent->sessions);
     }
 }
 
@@ -550,12 +543,12 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next)
     if (!begin_stop(agent, AGENT_STATE_MAKING_WAY)) {
         return;
     }
-    agent_sessions_leave_running(agent, next);
+    agent_sessions_leave_running(agent->sessions, next);
     pipeline_expect_successor(agent->pipeline);
     if (positions_rest(agent->positions) != POSITIONS_REST_WAITS) {
         pipeline_retry_now(agent->pipeline);
     }
-    agent_sessions_stop(agent);
+    agent_sessions_stop(agent->sessions);
     plat_mutex_lock(&runner->mutex);
     while (agent->drained < AGENT_DRAIN_OUTPUTS) {
         plat_cond_wait(&runner->changed, &runner->mutex);

@@ -20,7 +20,7 @@ static void tell(void *self, const char *text)
 static bool is_whole(const struct agent *agent, size_t session)
 {
     return agent->plan->sessions[session].replayable &&
-           agent->sessions[session].end == INPUT_DONE &&
+           agent_sessions_end(agent->sessions, session) == INPUT_DONE &&
            agent->status.sessions[session].received > 0 && agent->settings->max_events == 0;
 }
 

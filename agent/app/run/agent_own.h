@@ -5,6 +5,7 @@
 #include "app/plan/agent_plan.h"
 #include "app/positions/positions.h"
 #include "app/run/agent_runner.h"
+#include "app/run/agent_sessions.h"
 #include "app/run/agent_setup.h"
 #include "app/state/agent_identity.h"
 #include "app/state/data_folder.h"
@@ -19,20 +20,6 @@
  * A process (agent_runner.h) runs one agent after another: the first with the configuration at its
  * start, and a new one for each reloaded configuration.
  */
-
-/* One session: an input on a thread. */
-struct agent_session {
-    struct agent *agent;
-    size_t index; /* of the plan */
-    void *input;
-    struct plat_thread *thread;
-    bool is_taken_over; /* the next agent continues what it runs; set before it is stopped */
-    uint64_t damaged;   /* places in the source; the session's thread */
-    enum input_end end;
-    struct error error;                /* INPUT_FAILED */
-    char trouble[AGENT_TROUBLE_BYTES]; /* why it is not read now; guarded by the agent's mutex */
-    atomic_bool failed;                /* INPUT_FAILED, for other threads */
-};
 
 /* Of the thread that keeps time. */
 struct agent_clock {
@@ -72,8 +59,7 @@ struct agent {
     struct process_table **tables;        /* by session: those that are its own */
     struct pipeline *pipeline;
     uint64_t unsure_told; /* events, by agent_unsure_warn */
-    struct agent_session *sessions;
-    size_t sessions_started;
+    struct agent_sessions *sessions;
     struct summary **summaries; /* by worker */
     struct agent_status status; /* of the control thread, then of the end */
     struct agent_clock clock;
@@ -88,7 +74,6 @@ struct agent {
     enum agent_state state;          /* agent_state_change */
     bool has_successor;              /* it has made way; no other thread reads it after the end */
     uint64_t deadline_ns;            /* of the outputs, from the request to stop on */
-    bool *ended;                     /* by output */
     struct schema_log_silent silent; /* providers that were named in the log */
 
     const char *data_dir; /* NULL: nothing is remembered beyond the process */
@@ -132,20 +117,6 @@ enum agent_state agent_state_now(struct agent *agent);
 /* The only way from one state to another. False: the agent is not in a state that ${to} may follow. A stop that was
  * asked for before is nothing special; all else is a mistake of the caller, and logged. Any thread. */
 bool agent_state_change(struct agent *agent, enum agent_state to);
-
-/* agent_session.c */
-bool agent_sessions_create(struct agent *agent, struct error *err);
-bool agent_sessions_start(struct agent *agent, struct error *err);
-/* Tell sessions that ${next} continues to leave running what they run; before they are stopped. */
-void agent_sessions_leave_running(struct agent *agent, const struct agent_setup *next);
-/* Note in the process what they have left running. They have ended. */
-void agent_sessions_note_running(struct agent *agent);
-void agent_sessions_stop(struct agent *agent);
-void agent_sessions_join(struct agent *agent);
-void agent_sessions_destroy(struct agent *agent);
-void agent_session_step(void *self, uint32_t index, const struct provider_change *change);
-void agent_session_damage(
-    void *self, uint32_t index, const struct trace_info *trace, uint64_t offset, const char *what);
 
 /* agent_no_match.c: warn of selections that matched nothing; how many. The agent has come to its end, and
  * its status is the last one. */

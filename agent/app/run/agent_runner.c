@@ -133,7 +133,7 @@ bool agent_runner_end(struct agent_runner *runner, struct agent_run_result *resu
     agent_add_result(agent, result);
     struct agent_takeover before = runner->takeover; /* what its inputs know is of it */
     runner->takeover = (struct agent_takeover){.items = NULL};
-    agent_sessions_note_running(agent);
+    agent_sessions_note_running(agent->sessions, &runner->takeover);
     if (whole) {
         agent_destroy(agent);
         agent_takeover_fini(&before);

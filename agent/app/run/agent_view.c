@@ -31,17 +31,6 @@ static void fini(struct view *view)
     free(view->ended_outputs);
 }
 
-static void look_at_ends(struct view *view, struct agent *agent)
-{
-    plat_mutex_lock(&agent->mutex);
-    for (size_t i = 0; i < agent->plan->session_count; i++) {
-        view->sessions[i].failed = atomic_load(&agent->sessions[i].failed);
-        memcpy(view->sessions[i].trouble, agent->sessions[i].trouble, AGENT_TROUBLE_BYTES);
-    }
-    memcpy(view->ended_outputs, agent->ended, agent->plan->output_count * sizeof(bool));
-    plat_mutex_unlock(&agent->mutex);
-}
-
 static void look_at_health(struct view *view, struct agent *agent, const struct agent_loads *loads,
     struct agent_health *ret_health)
 {
@@ -105,7 +94,7 @@ static bool look(struct agent *agent, const struct agent_loads *loads, struct me
     bool ok = init(&view, agent->plan);
     if (ok) {
         agent_status_look(&view.status, agent->pipeline);
-        look_at_ends(&view, agent);
+        agent_sessions_look(agent->sessions, view.sessions, view.ended_outputs);
         look_at_health(&view, agent, loads, ret_health);
     }
     if (ok && set) {
