@@ -124,15 +124,12 @@ void agent_control_begin(struct agent *agent)
 /* The outputs' time is over, or when it will be. */
 static uint64_t look_at_outputs(struct agent *agent, uint64_t now)
 {
-    plat_mutex_lock(&agent->mutex);
-    bool waits = agent->state == AGENT_STATE_MAKING_WAY || agent->state == AGENT_STATE_STOPPING;
-    uint64_t deadline = agent->deadline_ns;
-    plat_mutex_unlock(&agent->mutex);
-    if (waits && now >= deadline && agent_state_change(agent, AGENT_STATE_CANCELLING)) {
+    uint64_t deadline = agent_life_deadline(agent->life);
+    if (now >= deadline && agent_life_change(agent->life, AGENT_STATE_CANCELLING)) {
         cancel_outputs(agent);
         return UINT64_MAX;
     }
-    return waits ? deadline : UINT64_MAX;
+    return deadline;
 }
 
 uint64_t agent_control_tick(struct agent *agent, uint64_t now)

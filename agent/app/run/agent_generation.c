@@ -65,9 +65,9 @@ static void note_silent(void *self, size_t session, struct span provider)
 {
     enum { SHOWN_BYTES = 200 };
     struct agent *agent = self;
-    plat_mutex_lock(&agent->mutex);
+    plat_mutex_lock(&agent->silent_mutex);
     bool is_new = schema_log_silent_add(&agent->silent, provider);
-    plat_mutex_unlock(&agent->mutex);
+    plat_mutex_unlock(&agent->silent_mutex);
     if (is_new) {
         log_write_as(agent->log, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_INFO, NULL,
             "session %s: events of provider %.*s have no message: no definition has one. name the "
@@ -298,12 +298,19 @@ static bool make_sessions(struct agent *agent, struct error *err)
     return agent->sessions != NULL;
 }
 
+static bool make_life(struct agent *agent, struct error *err)
+{
+    agent->life = agent_life_create(agent->log, agent->config->agent.shutdown_ns, err);
+    return agent->life != NULL;
+}
+
 static bool make(struct agent *agent, struct error *err)
 {
-    return open_positions(agent, err) && make_identity(agent, err) && make_summaries(agent, err) &&
-           agent_status_init(&agent->status, agent->plan, err) && make_sessions(agent, err) &&
-           open_dead_letters(agent, err) && find_observed(agent, err) &&
-           make_pipeline(agent, err) && positions_begin(agent->positions, agent->pipeline, err);
+    return make_life(agent, err) && open_positions(agent, err) && make_identity(agent, err) &&
+           make_summaries(agent, err) && agent_status_init(&agent->status, agent->plan, err) &&
+           make_sessions(agent, err) && open_dead_letters(agent, err) &&
+           find_observed(agent, err) && make_pipeline(agent, err) &&
+           positions_begin(agent->positions, agent->pipeline, err);
 }
 
 struct agent *agent_create(
@@ -326,7 +333,7 @@ struct agent *agent_create(
         *agent->output_folder = '\0'; /* too long: other parts of the agent say so */
     }
     agent->started_ns = plat_monotonic_ns();
-    plat_mutex_init(&agent->mutex);
+    plat_mutex_init(&agent->silent_mutex);
     schema_log_silent_init(&agent->silent);
     buf_init(&agent->tail, 1024 * 1024);
     if (!make(agent, err)) {
@@ -361,7 +368,8 @@ void agent_destroy(struct agent *agent)
     agent_identity_fini(&agent->identity);
     buf_fini(&agent->tail);
     schema_log_silent_fini(&agent->silent);
-    plat_mutex_fini(&agent->mutex);
+    agent_life_destroy(agent->life);
+    plat_mutex_fini(&agent->silent_mutex);
     free(agent);
 }
 
@@ -371,7 +379,8 @@ void agent_destroy(struct agent *agent)
  * again. */
 static bool comes_again(const struct agent *agent, size_t session)
 {
-    return (agent->has_successor || positions_rest(agent->positions) == POSITIONS_REST_REPLAYS) &&
+    return (agent_life_has_successor(agent->life) ||
+               positions_rest(agent->positions) == POSITIONS_REST_REPLAYS) &&
            agent->plan->sessions[session].replayable;
 }
 
@@ -416,7 +425,7 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
         result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
                             counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
         bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));
-        if (waits && counts->pending && !closed && !agent->has_successor) {
+        if (waits && counts->pending && !closed && !agent_life_has_successor(agent->life)) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
                 "output %s: %llu events wait in the spool for the next run",
                 agent->plan->output_configs[i]->name, (unsigned long long)counts->pending);
@@ -462,12 +471,13 @@ void agent_add_result(struct agent *agent, struct agent_run_result *result)
     result->unmatched = agent_no_match(agent);
     agent_unsure_warn(agent);
     /* On the terminal, the summary says what became of all. */
-    if (agent->runner->logs_to_file || agent->has_successor) {
+    if (agent->runner->logs_to_file || agent_life_has_successor(agent->life)) {
         struct buf line;
         buf_init(&line, 64 * 1024);
         agent_status_line(&agent->status, agent->plan, &line);
         log_write(agent->log, LOG_LEVEL_INFO, NULL, "%s: %.*s",
-            agent->has_successor ? "reload: so far" : "ended", SPAN_ARG(buf_span(&line)));
+            agent_life_has_successor(agent->life) ? "reload: so far" : "ended",
+            SPAN_ARG(buf_span(&line)));
         buf_fini(&line);
     }
 }
@@ -522,7 +532,7 @@ bool agent_start(struct agent *agent, struct error *err)
 /* True if it did not stop before. */
 static bool begin_stop(struct agent *agent, enum agent_state how)
 {
-    bool first = agent_state_change(agent, how);
+    bool first = agent_life_change(agent->life, how);
     agent_runner_wake(agent->runner);
     return first;
 }
@@ -574,12 +584,12 @@ bool agent_finish(struct agent *agent)
     struct agent_runner *runner = agent->runner;
     plat_thread_join(agent->drain);
     agent->drain = NULL;
-    if (agent->drained == AGENT_DRAIN_STUCK && agent->has_successor) {
+    if (agent->drained == AGENT_DRAIN_STUCK && agent_life_has_successor(agent->life)) {
         wait_for_stuck(agent);
     }
     agent_push_last(runner);
     agent_runner_show(runner, NULL);
-    agent_state_change(agent, AGENT_STATE_ENDED);
+    agent_life_change(agent->life, AGENT_STATE_ENDED);
     positions_end(agent->positions);
     return agent->drained == AGENT_DRAIN_DONE;
 }

@@ -84,7 +84,8 @@ static uint64_t find(struct agent *agent, size_t index)
 uint64_t agent_no_match(struct agent *agent)
 {
     uint64_t count = 0;
-    for (size_t i = 0; i < agent->plan->session_count && !agent->has_successor; i++) {
+    for (size_t i = 0; i < agent->plan->session_count && !agent_life_has_successor(agent->life);
+         i++) {
         count += find(agent, i);
     }
     return count;

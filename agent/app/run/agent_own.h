@@ -4,6 +4,7 @@
 #include "app/log/log.h"
 #include "app/plan/agent_plan.h"
 #include "app/positions/positions.h"
+#include "app/run/agent_life.h"
 #include "app/run/agent_runner.h"
 #include "app/run/agent_sessions.h"
 #include "app/run/agent_setup.h"
@@ -28,15 +29,6 @@ struct agent_clock {
     uint64_t next_health;
 };
 
-/* The life of an agent: docs/design/threads-and-locks.md has the diagram. */
-enum agent_state {
-    AGENT_STATE_RUNNING,
-    AGENT_STATE_MAKING_WAY, /* it stops for another agent in this process */
-    AGENT_STATE_STOPPING,   /* it stops, and none comes after it */
-    AGENT_STATE_CANCELLING, /* agent.shutdown is over: outputs deliver nothing more */
-    AGENT_STATE_ENDED,      /* its threads have ended; positions are stored a last time */
-};
-
 /* What wakes the thread that waits for the end of the agent. */
 enum agent_drain {
     AGENT_DRAIN_SESSIONS, /* to end */
@@ -59,6 +51,7 @@ struct agent {
     struct process_table **tables;        /* by session: those that are its own */
     struct pipeline *pipeline;
     uint64_t unsure_told; /* events, by agent_unsure_warn */
+    struct agent_life *life;
     struct agent_sessions *sessions;
     struct summary **summaries; /* by worker */
     struct agent_status status; /* of the control thread, then of the end */
@@ -69,12 +62,8 @@ struct agent {
     struct plat_thread *drain;
     enum agent_drain drained;
 
-    /* Guarded by the mutex. */
-    struct plat_mutex mutex;
-    enum agent_state state;          /* agent_state_change */
-    bool has_successor;              /* it has made way; no other thread reads it after the end */
-    uint64_t deadline_ns;            /* of the outputs, from the request to stop on */
-    struct schema_log_silent silent; /* providers that were named in the log */
+    struct plat_mutex silent_mutex;
+    struct schema_log_silent silent; /* providers that were named in the log; guarded by it */
 
     const char *data_dir; /* NULL: nothing is remembered beyond the process */
     char output_folder
@@ -110,13 +99,6 @@ void agent_add_result(struct agent *agent, struct agent_run_result *result);
 
 /* Finished, not stuck, or never started. */
 void agent_destroy(struct agent *agent);
-
-/* agent_state.c */
-enum agent_state agent_state_now(struct agent *agent);
-
-/* The only way from one state to another. False: the agent is not in a state that ${to} may follow. A stop that was
- * asked for before is nothing special; all else is a mistake of the caller, and logged. Any thread. */
-bool agent_state_change(struct agent *agent, enum agent_state to);
 
 /* agent_no_match.c: warn of selections that matched nothing; how many. The agent has come to its end, and
  * its status is the last one. */
