@@ -1,6 +1,10 @@
+#include "app/run/agent_control.h"
+
+#include <stdlib.h>
 #include <xxhash.h>
 
 #include "app/run/agent_own.h"
+#include "app/run/agent_unsure.h"
 #include "app/run/agent_view.h"
 #include "app/watch/agent_metrics.h"
 #include "platform/plat_system.h"
@@ -16,17 +20,29 @@ enum { MAX_LINE_BYTES = 64 * 1024 };
 static const uint64_t save_every_ns = UINT64_C(200000000);
 static const uint64_t health_every_ns = UINT64_C(4000000000);
 
+struct agent_control {
+    struct agent *agent;
+    struct agent_status status; /* of the control thread, then of the end */
+    uint64_t unsure_told;       /* of the same: events, by agent_unsure_warn */
+
+    /* Of the control thread: when what is due. */
+    uint64_t next_stats;
+    uint64_t next_save;
+    uint64_t next_health;
+};
+
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
 /* The counters as JSON, for `etwship/status`. */
-static void write_counters(struct agent *agent, const struct agent_loads *loads, struct buf *out)
+static void write_counters(
+    struct agent_control *control, const struct agent_loads *loads, struct buf *out)
 {
     struct metric_set set;
     metric_set_init(&set);
-    agent_view_collect(agent, &agent->status, loads, &set);
+    agent_view_collect(control->agent, &control->status, loads, &set);
     metric_json_write(&set, out);
     metric_set_fini(&set);
 }
@@ -47,8 +63,9 @@ static void add_health(struct agent_runner *runner, struct buf *line)
 
 /* Causes come first, because the service manager shows only the beginning of the line. Without
  * ${always}, send it only if it has changed. */
-static void tell_manager(struct agent *agent, bool always)
+static void tell_manager(struct agent_control *control, bool always)
 {
+    const struct agent *agent = control->agent;
     struct agent_notify *notify = &agent->runner->notify;
     struct buf line;
     if (!notify->manager) {
@@ -59,14 +76,20 @@ static void tell_manager(struct agent *agent, bool always)
     uint64_t hash = line.size ? XXH3_64bits(line.data, line.size) : 0;
     if (always || hash != notify->told_health) {
         notify->told_health = hash;
-        agent_status_line(&agent->status, agent->plan, &line);
+        agent_status_line(&control->status, agent->plan, &line);
         agent_notify_status(notify, buf_span(&line));
     }
     buf_fini(&line);
 }
 
-static void report(struct agent *agent)
+void agent_control_warn_unsure(struct agent_control *control)
 {
+    agent_unsure_warn(control->agent->plan, control->agent->log, &control->unsure_told);
+}
+
+static void report(struct agent_control *control)
+{
+    struct agent *agent = control->agent;
     struct agent_runner *runner = agent->runner;
     struct buf line;
     struct buf json;
@@ -76,13 +99,13 @@ static void report(struct agent *agent)
     buf_init(&line, MAX_LINE_BYTES);
     buf_init(&json, 1024 * 1024);
     agent_process_tables_warn(&runner->process_tables, agent->plan, agent->tables, agent->log);
-    agent_unsure_warn(agent);
-    agent_status_look(&agent->status, agent->pipeline);
-    agent_status_line(&agent->status, agent->plan, &line);
-    write_counters(agent, &loads, &json);
+    agent_control_warn_unsure(control);
+    agent_status_look(&control->status, agent->pipeline);
+    agent_status_line(&control->status, agent->plan, &line);
+    write_counters(control, &loads, &json);
     log_write_as(
         agent->log, LOG_CAUSE_STATS, LOG_LEVEL_INFO, NULL, "%.*s", SPAN_ARG(buf_span(&line)));
-    tell_manager(agent, true);
+    tell_manager(control, true);
     log_tick(agent->log);
     if (!json.failed) {
         struct status status = {.counters = buf_span(&json), .message = buf_span(&line)};
@@ -111,14 +134,40 @@ static void cancel_outputs(struct agent *agent)
     pipeline_cancel(agent->pipeline);
 }
 
-void agent_control_begin(struct agent *agent)
+struct agent_control *agent_control_create(
+    struct agent *agent, uint64_t started_ns, struct error *err)
 {
+    struct agent_control *control = calloc(1, sizeof(*control));
     uint64_t stats_ns = agent->config->agent.log.stats_ns;
-    agent->clock.next_stats = stats_ns ? agent->started_ns + stats_ns : UINT64_MAX;
     bool waits = positions_rest(agent->positions) == POSITIONS_REST_WAITS;
-    agent->clock.next_save = waits ? UINT64_MAX : agent->started_ns + save_every_ns;
-    agent->clock.next_health = agent->runner->notify.manager ? agent->started_ns + health_every_ns
-                                                             : UINT64_MAX;
+    bool has_manager = agent->runner->notify.manager != NULL;
+    if (!control) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    *control = (struct agent_control){.agent = agent,
+        .next_stats = stats_ns ? started_ns + stats_ns : UINT64_MAX,
+        .next_save = waits ? UINT64_MAX : started_ns + save_every_ns,
+        .next_health = has_manager ? started_ns + health_every_ns : UINT64_MAX};
+    if (!agent_status_init(&control->status, agent->plan, err)) {
+        agent_control_destroy(control);
+        return NULL;
+    }
+    return control;
+}
+
+void agent_control_destroy(struct agent_control *control)
+{
+    if (control) {
+        agent_status_fini(&control->status);
+        free(control);
+    }
+}
+
+const struct agent_status *agent_control_end(struct agent_control *control)
+{
+    agent_status_look(&control->status, control->agent->pipeline);
+    return &control->status;
 }
 
 /* The outputs' time is over, or when it will be. */
@@ -134,22 +183,22 @@ static uint64_t look_at_outputs(struct agent *agent, uint64_t now)
 
 uint64_t agent_control_tick(struct agent *agent, uint64_t now)
 {
-    struct agent_clock *clock = &agent->clock;
+    struct agent_control *control = agent->control;
     uint64_t stats_ns = agent->config->agent.log.stats_ns;
     uint64_t deadline = look_at_outputs(agent, now);
-    if (now >= clock->next_save) {
+    if (now >= control->next_save) {
         positions_save_or_warn(agent->positions);
-        clock->next_save = plat_monotonic_ns() + save_every_ns;
+        control->next_save = plat_monotonic_ns() + save_every_ns;
     }
-    if (now >= clock->next_stats) {
-        report(agent);
-        clock->next_stats += stats_ns * ((now - clock->next_stats) / stats_ns + 1);
+    if (now >= control->next_stats) {
+        report(control);
+        control->next_stats += stats_ns * ((now - control->next_stats) / stats_ns + 1);
     }
-    if (now >= clock->next_health) {
-        agent_status_look(&agent->status, agent->pipeline);
-        tell_manager(agent, false);
-        clock->next_health = now + health_every_ns;
+    if (now >= control->next_health) {
+        agent_status_look(&control->status, agent->pipeline);
+        tell_manager(control, false);
+        control->next_health = now + health_every_ns;
     }
-    uint64_t next = earlier(clock->next_stats, clock->next_save);
-    return earlier(deadline, earlier(next, clock->next_health));
+    uint64_t next = earlier(control->next_stats, control->next_save);
+    return earlier(deadline, earlier(next, control->next_health));
 }

@@ -11,14 +11,15 @@
 #include "platform/plat_system.h"
 
 /*
- * The order of things. Making: data folder, positions, inputs, pipeline. Start: the pipeline's threads, the
- * sessions' threads, and the one that waits for their end. End: inputs end or are stopped, the pipeline
- * drains, positions are stored a last time, and everything is freed in the reverse order.
+ * The order of things. Making: data folder, positions, inputs, pipeline. Start: the pipeline's
+ * threads, the sessions' threads, and the one that waits for their end. End: inputs end or are
+ * stopped, the pipeline drains, positions are stored a last time, and everything is freed in the
+ * reverse order.
  *
- * Threads: `drain` waits for the sessions, then for the drain, so that the thread of agent_run is free for a
- * reload; agent_session.c runs inputs; the process's control thread keeps time.
+ * Threads: `drain` waits for the sessions, then for the drain, so that the thread of agent_run is
+ * free for a reload; agent_session.c runs inputs; the process's control thread keeps time.
  */
-/* ---- what the pipeline asks ------------------------------------------------------------------- */
+/* ---- what the pipeline asks ------------------------------------------------------------------ */
 
 /* Live events were written on this machine, whose manifests describe them; where they rank follows
  * from the order of `schema`. Files may be from anywhere: TDH only on request, and last. */
@@ -60,7 +61,8 @@ static void warn_definitions(void *self, size_t session, const struct schema_los
         text);
 }
 
-/* On threads of workers. Each provider is logged once, however many sessions and workers have its records. */
+/* On threads of workers. Each provider is logged once, however many sessions and workers have its
+ * records. */
 static void note_silent(void *self, size_t session, struct span provider)
 {
     enum { SHOWN_BYTES = 200 };
@@ -143,7 +145,7 @@ static void damage(
     agent_sessions_damage(((struct agent *)self)->sessions, session, trace, offset, what);
 }
 
-/* ---- start ------------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static bool make_identity(struct agent *agent, struct error *err)
 {
@@ -178,7 +180,7 @@ static void warn_of_memory(const struct agent *agent)
     }
 }
 
-static void tell_evicted(const struct agent *agent, uint64_t total)
+void agent_tell_evicted(const struct agent *agent, uint64_t total)
 {
     log_write_as(agent->log, LOG_CAUSE_DEAD_LETTERS, LOG_LEVEL_WARNING, NULL,
         "dead letters: there is no room for more, so the oldest are removed: %llu events are lost "
@@ -198,7 +200,7 @@ static void on_evicted(void *self, const struct eviction *eviction)
         step *= 10;
     }
     if (total >= step) {
-        tell_evicted(agent, total);
+        agent_tell_evicted(agent, total);
     }
     losses_add_stranger(pipeline_losses(agent->pipeline), eviction->output, OUTPUT_LETTER_EVICTED,
         eviction->count, eviction->times);
@@ -293,7 +295,7 @@ static bool make_sessions(struct agent *agent, struct error *err)
         .log = agent->log,
         .positions = agent->positions,
         .takeover = &agent->runner->takeover,
-        .once = agent->settings->once};
+        .once = agent->runner->settings->once};
     agent->sessions = agent_sessions_create(&settings, err);
     return agent->sessions != NULL;
 }
@@ -307,10 +309,9 @@ static bool make_life(struct agent *agent, struct error *err)
 static bool make(struct agent *agent, struct error *err)
 {
     return make_life(agent, err) && open_positions(agent, err) && make_identity(agent, err) &&
-           make_summaries(agent, err) && agent_status_init(&agent->status, agent->plan, err) &&
-           make_sessions(agent, err) && open_dead_letters(agent, err) &&
-           find_observed(agent, err) && make_pipeline(agent, err) &&
-           positions_begin(agent->positions, agent->pipeline, err);
+           make_summaries(agent, err) && make_sessions(agent, err) &&
+           open_dead_letters(agent, err) && find_observed(agent, err) &&
+           make_pipeline(agent, err) && positions_begin(agent->positions, agent->pipeline, err);
 }
 
 struct agent *agent_create(
@@ -322,7 +323,6 @@ struct agent *agent_create(
         return NULL;
     }
     agent->runner = runner;
-    agent->settings = runner->settings;
     agent->log = runner->log;
     agent->setup = setup;
     agent->config = &setup->config;
@@ -332,15 +332,15 @@ struct agent *agent_create(
         !data_folder_path(agent->data_dir, DATA_FOLDER_OUTPUTS, agent->output_folder, NULL)) {
         *agent->output_folder = '\0'; /* too long: other parts of the agent say so */
     }
-    agent->started_ns = plat_monotonic_ns();
+    uint64_t started_ns = plat_monotonic_ns();
     plat_mutex_init(&agent->silent_mutex);
     schema_log_silent_init(&agent->silent);
     buf_init(&agent->tail, 1024 * 1024);
-    if (!make(agent, err)) {
+    agent->control = make(agent, err) ? agent_control_create(agent, started_ns, err) : NULL;
+    if (!agent->control) {
         agent_destroy(agent);
         return NULL;
     }
-    agent_control_begin(agent);
     return agent;
 }
 
@@ -364,7 +364,7 @@ void agent_destroy(struct agent *agent)
     }
     free(agent->summaries);
     free(agent->observed);
-    agent_status_fini(&agent->status);
+    agent_control_destroy(agent->control);
     agent_identity_fini(&agent->identity);
     buf_fini(&agent->tail);
     schema_log_silent_fini(&agent->silent);
@@ -373,116 +373,7 @@ void agent_destroy(struct agent *agent)
     free(agent);
 }
 
-/* ---- end -------------------------------------------------------------------------------------- */
-
-/* The next agent in this process, or the next run, reads the undelivered events of the session
- * again. */
-static bool comes_again(const struct agent *agent, size_t session)
-{
-    return (agent_life_has_successor(agent->life) ||
-               positions_rest(agent->positions) == POSITIONS_REST_REPLAYS) &&
-           agent->plan->sessions[session].replayable;
-}
-
-/* True for all sessions that the output takes, as it does not count by sessions. */
-static bool all_comes_again(const struct agent *agent, size_t output)
-{
-    const struct agent_plan *plan = agent->plan;
-    bool all = true;
-    for (size_t s = 0; s < plan->session_count; s++) {
-        all = all && (!plan->takes[s * plan->output_count + output] || comes_again(agent, s));
-    }
-    return all;
-}
-
-static void count_sessions(struct agent *agent, struct agent_run_result *result)
-{
-    for (size_t i = 0; i < agent->plan->session_count; i++) {
-        if (agent->plan->sessions[i].replayable) {
-            agent_observed_note(&agent->runner->observed, agent->plan->session_configs[i]->name,
-                pipeline_observed(agent->pipeline, i));
-        }
-        const struct session_counts *counts = &agent->status.sessions[i];
-        result->raw += counts->decode.raw;
-        result->partial += counts->decode.partial;
-        result->undelivered += comes_again(agent, i) ? 0 : counts->dropped[SESSION_DROP_STOPPED];
-        result->damaged += agent_sessions_damaged(agent->sessions, i);
-        result->failed_sessions += agent_sessions_end(agent->sessions, i) == INPUT_FAILED;
-    }
-}
-
-static void count_outputs(struct agent *agent, struct agent_run_result *result)
-{
-    bool waits = positions_rest(agent->positions) == POSITIONS_REST_WAITS;
-    for (size_t i = 0; i < agent->plan->output_count; i++) {
-        const struct output_counts *counts = &agent->status.outputs[i];
-        summary_add_output(result->summary, agent->plan->output_configs[i]->name, counts->acked,
-            counts->bytes, counts->dead_lettered);
-        summary_add_too_old(result->summary, agent->plan->output_configs[i]->name,
-            counts->kept_too_old, counts->dropped[OUTPUT_DROP_TOO_OLD]);
-        summary_add_maybe_duplicates(
-            result->summary, agent->plan->output_configs[i]->name, counts->maybe_duplicates);
-        result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
-                            counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
-        bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));
-        if (waits && counts->pending && !closed && !agent_life_has_successor(agent->life)) {
-            log_write(agent->log, LOG_LEVEL_INFO, NULL,
-                "output %s: %llu events wait in the spool for the next run",
-                agent->plan->output_configs[i]->name, (unsigned long long)counts->pending);
-        }
-        if (!closed) {
-            /* Pending are those of an output that is stuck, or that a spool keeps. */
-            bool again = all_comes_again(agent, i);
-            result->undelivered += waits || again ? 0 : counts->pending;
-            for (size_t k = OUTPUT_DROP_ENDED; k < OUTPUT_DROP_COUNT; k++) {
-                result->undelivered += again && k == OUTPUT_DROP_STOPPED ? 0 : counts->dropped[k];
-            }
-        }
-    }
-}
-
-/* Add the events of this agent to those of the ones before it. */
-static void merge_summaries(struct agent *agent, struct agent_run_result *result)
-{
-    size_t workers = (size_t)agent->config->agent.decode_workers;
-    for (size_t i = 0; i < workers; i++) {
-        if (!result->summary) {
-            result->summary = agent->summaries[i];
-            agent->summaries[i] = NULL;
-        } else {
-            summary_merge(result->summary, agent->summaries[i]);
-        }
-    }
-}
-
-void agent_add_result(struct agent *agent, struct agent_run_result *result)
-{
-    agent_status_look(&agent->status, agent->pipeline);
-    result->failed_sessions = 0; /* of an agent that continues with others it says nothing */
-    merge_summaries(agent, result);
-    uint64_t evicted = atomic_load(&agent->letters_evicted);
-    summary_add_evicted(result->summary, evicted);
-    result->damaged += positions_letters_lost(agent->positions);
-    if (evicted && agent->runner->logs_to_file) {
-        tell_evicted(agent, evicted);
-    }
-    count_sessions(agent, result);
-    count_outputs(agent, result);
-    result->unmatched = agent_no_match(agent);
-    agent_unsure_warn(agent);
-    /* On the terminal, the summary says what became of all. */
-    if (agent->runner->logs_to_file || agent_life_has_successor(agent->life)) {
-        struct buf line;
-        buf_init(&line, 64 * 1024);
-        agent_status_line(&agent->status, agent->plan, &line);
-        log_write(agent->log, LOG_LEVEL_INFO, NULL, "%s: %.*s",
-            agent_life_has_successor(agent->life) ? "reload: so far" : "ended",
-            SPAN_ARG(buf_span(&line)));
-        buf_fini(&line);
-    }
-}
-
-/* ---- running ------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void set_drained(struct agent *agent, enum agent_drain drained)
 {
@@ -507,7 +398,7 @@ static void drain(void *self)
     drain_pipeline(agent);
 }
 
-bool agent_start(struct agent *agent, struct error *err)
+static bool start(struct agent *agent, struct error *err)
 {
     agent_runner_show(agent->runner, agent);
     if (!pipeline_start(agent->pipeline, err)) {
@@ -527,7 +418,27 @@ bool agent_start(struct agent *agent, struct error *err)
     return true;
 }
 
-/* ---- stopping ----------------------------------------------------------------------------------- */
+bool agent_start(struct agent *agent, bool *ret_stuck, struct error *err)
+{
+    bool ok = start(agent, err);
+    *ret_stuck = !ok && agent->drained == AGENT_DRAIN_STUCK;
+    if (!ok && !*ret_stuck) {
+        agent_destroy(agent);
+    }
+    return ok;
+}
+
+const struct agent_setup *agent_setup_of(const struct agent *agent)
+{
+    return agent->setup;
+}
+
+bool agent_is_drained(const struct agent *agent)
+{
+    return agent->drained >= AGENT_DRAIN_DONE;
+}
+
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 /* True if it did not stop before. */
 static bool begin_stop(struct agent *agent, enum agent_state how)
@@ -592,4 +503,9 @@ bool agent_finish(struct agent *agent)
     agent_life_change(agent->life, AGENT_STATE_ENDED);
     positions_end(agent->positions);
     return agent->drained == AGENT_DRAIN_DONE;
+}
+
+void agent_note_running(struct agent *agent)
+{
+    agent_sessions_note_running(agent->sessions, &agent->runner->takeover);
 }

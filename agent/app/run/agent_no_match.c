@@ -1,27 +1,24 @@
-#include "app/run/agent_own.h"
+#include "app/run/agent_no_match.h"
+
 #include "app/trace/no_match.h"
 
-/* Reports which providers and filters of a configuration matched nothing in recorded traces that
- * were read to their end. On the thread of agent_run, after everything has ended. */
-
 struct findings {
-    struct agent *agent;
+    struct log *log;
     const char *session;
 };
 
 static void tell(void *self, const char *text)
 {
     const struct findings *findings = self;
-    log_write_as(findings->agent->log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
-        "session %s: %s", findings->session, text);
+    log_write_as(findings->log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL, "session %s: %s",
+        findings->session, text);
 }
 
 /* A session that follows files, was stopped or got no events proves nothing about its selection. */
-static bool is_whole(const struct agent *agent, size_t session)
+static bool is_whole(const struct agent_plan *plan, size_t session, enum input_end end,
+    const struct session_counts *counts)
 {
-    return agent->plan->sessions[session].replayable &&
-           agent_sessions_end(agent->sessions, session) == INPUT_DONE &&
-           agent->status.sessions[session].received > 0 && agent->settings->max_events == 0;
+    return plan->sessions[session].replayable && end == INPUT_DONE && counts->received > 0;
 }
 
 static bool has_unmatched(const struct provider_selection *selection)
@@ -36,15 +33,15 @@ static bool has_unmatched(const struct provider_selection *selection)
 }
 
 /* How much of the session matched nothing. */
-static uint64_t find(struct agent *agent, size_t index)
+static uint64_t find(const struct agent_setup *setup, size_t index,
+    const struct session_counts *counts, struct log *log)
 {
-    const struct agent_plan *plan = agent->plan;
+    const struct agent_plan *plan = &setup->plan;
     const struct pipeline_session *session = &plan->sessions[index];
-    const struct session_counts *counts = &agent->status.sessions[index];
     const struct provider_selection *selection = agent_plan_selection(plan, index);
-    struct findings findings = {.agent = agent, .session = plan->session_configs[index]->name};
+    struct findings findings = {.log = log, .session = plan->session_configs[index]->name};
     bool nothing = counts->accepted == 0 && counts->filtered > 0;
-    if (!is_whole(agent, index) || (!nothing && !has_unmatched(selection))) {
+    if (!nothing && !has_unmatched(selection)) {
         return 0;
     }
     const struct filter *filters[2];
@@ -52,7 +49,7 @@ static uint64_t find(struct agent *agent, size_t index)
     for (size_t i = 0; nothing && i < session->gate_count; i++) {
         filters[filter_count++] = session->gates[i].filter;
     }
-    const struct schema_cache_settings definitions = {.shared = agent->setup->schemas};
+    const struct schema_cache_settings definitions = {.shared = setup->schemas};
     struct error err;
     struct schema_cache *cache = schema_cache_create(&definitions, &err);
     const struct no_match_settings settings = {.input = plan->session_configs[index]->ops,
@@ -68,12 +65,12 @@ static uint64_t find(struct agent *agent, size_t index)
         .self = &findings};
     struct no_match found = {.findings = 0};
     if (!cache || !no_match_find(&settings, &found, &err)) {
-        log_write_as(agent->log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
+        log_write_as(log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
             "session %s: cannot determine which selection matched nothing: %s", findings.session,
             err.text);
     }
     if (nothing) {
-        log_write_as(agent->log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
+        log_write_as(log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
             "session %s: none of its %llu events passed its providers and filters",
             findings.session, (unsigned long long)counts->filtered);
     }
@@ -81,12 +78,14 @@ static uint64_t find(struct agent *agent, size_t index)
     return found.findings + nothing;
 }
 
-uint64_t agent_no_match(struct agent *agent)
+uint64_t agent_no_match(const struct agent_setup *setup, const struct agent_sessions *sessions,
+    const struct agent_status *status, struct log *log)
 {
     uint64_t count = 0;
-    for (size_t i = 0; i < agent->plan->session_count && !agent_life_has_successor(agent->life);
-         i++) {
-        count += find(agent, i);
+    for (size_t i = 0; i < setup->plan.session_count; i++) {
+        if (is_whole(&setup->plan, i, agent_sessions_end(sessions, i), &status->sessions[i])) {
+            count += find(setup, i, &status->sessions[i], log);
+        }
     }
     return count;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/run/agent_own.h"
+#include "app/run/agent_runner.h"
 #include "app/run/agent_view.h"
 #include "platform/plat_system.h"
 #include "status/metric_otlp.h"

@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "app/config/app_fields.h"
+#include "app/run/agent_generation.h"
 #include "app/run/agent_limits.h"
-#include "app/run/agent_own.h"
 #include "app/run/agent_push.h"
 #include "app/run/agent_server.h"
+#include "app/run/agent_setup.h"
 #include "config/config_image.h"
 #include "platform/plat_system.h"
 

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 
 #include "app/plan/app_trust.h"
+#include "app/run/agent_generation.h"
 #include "app/run/agent_limits.h"
-#include "app/run/agent_own.h"
 #include "app/run/agent_push.h"
 #include "app/run/agent_reload.h"
 #include "app/run/agent_server.h"
+#include "app/run/agent_setup.h"
 #include "app/state/data_folder.h"
 #include "app/watch/agent_history.h"
 #include "platform/plat_limits.h"
@@ -228,11 +229,11 @@ static bool start(
 static bool wait_for_reload(struct agent_runner *runner)
 {
     plat_mutex_lock(&runner->mutex);
-    while (runner->agent->drained < AGENT_DRAIN_DONE &&
-           (runner->asked_to_stop || !runner->asked_to_reload)) {
+    while (
+        !agent_is_drained(runner->agent) && (runner->asked_to_stop || !runner->asked_to_reload)) {
         plat_cond_wait(&runner->changed, &runner->mutex);
     }
-    bool reloads = runner->agent->drained < AGENT_DRAIN_DONE;
+    bool reloads = !agent_is_drained(runner->agent);
     plat_mutex_unlock(&runner->mutex);
     return reloads;
 }

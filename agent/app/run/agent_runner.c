@@ -1,6 +1,8 @@
 #include "app/run/agent_runner.h"
 
-#include "app/run/agent_own.h"
+#include "app/run/agent_control.h"
+#include "app/run/agent_generation.h"
+#include "app/run/agent_setup.h"
 #include "platform/plat_system.h"
 
 /*
@@ -112,17 +114,11 @@ bool agent_runner_begin(
     runner->shutdown_ns = setup->config.agent.shutdown_ns;
     runner->loads.loaded = setup->loaded;
     plat_mutex_unlock(&runner->mutex);
-    bool ok = agent_start(agent, err);
+    bool ok = agent_start(agent, ret_stuck, err);
     plat_mutex_lock(&runner->mutex);
     agent_loads_add(&runner->loads, plat_now_filetime(), setup->shown,
         ok ? AGENT_LOAD_RUNS : AGENT_LOAD_FAILED);
     plat_mutex_unlock(&runner->mutex);
-    if (!ok) {
-        *ret_stuck = agent->drained == AGENT_DRAIN_STUCK;
-        if (!*ret_stuck) {
-            agent_destroy(agent);
-        }
-    }
     return ok;
 }
 
@@ -130,10 +126,10 @@ bool agent_runner_end(struct agent_runner *runner, struct agent_run_result *resu
 {
     struct agent *agent = runner->agent;
     bool whole = agent_finish(agent);
-    agent_add_result(agent, result);
+    agent_result_add(agent, result);
     struct agent_takeover before = runner->takeover; /* what its inputs know is of it */
     runner->takeover = (struct agent_takeover){.items = NULL};
-    agent_sessions_note_running(agent->sessions, &runner->takeover);
+    agent_note_running(agent);
     if (whole) {
         agent_destroy(agent);
         agent_takeover_fini(&before);

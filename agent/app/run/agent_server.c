@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "app/config/app_listen.h"
-#include "app/run/agent_own.h"
+#include "app/run/agent_runner.h"
 #include "app/run/agent_tap.h"
 #include "app/run/agent_view.h"
 #include "app/watch/agent_history.h"

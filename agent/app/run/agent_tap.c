@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
-#include "app/run/agent_own.h"
+#include "app/run/agent_generation.h"
+#include "app/run/agent_runner.h"
+#include "app/run/agent_setup.h"
 #include "pipeline/work/tap.h"
 #include "platform/plat_system.h"
 
@@ -115,9 +117,10 @@ static struct tap *open_tap(
         filter_destroy(settings->filter);
         return NULL;
     }
-    if (find_place(agent->plan, name, settings, err)) {
-        settings->worker_count = (size_t)agent->config->agent.decode_workers;
-        settings->session_count = agent->plan->session_count + 1;
+    const struct agent_setup *setup = agent_setup_of(agent);
+    if (find_place(&setup->plan, name, settings, err)) {
+        settings->worker_count = (size_t)setup->config.agent.decode_workers;
+        settings->session_count = setup->plan.session_count + 1;
         tap = tap_open(runner->taps, settings, err);
     } else {
         filter_destroy(settings->filter);

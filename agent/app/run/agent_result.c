@@ -1,0 +1,116 @@
+#include "app/run/agent_no_match.h"
+#include "app/run/agent_own.h"
+
+/* What an agent that has ended has done: counts for the result of the process, and log lines. */
+
+/* The next agent in this process, or the next run, reads the undelivered events of the session
+ * again. */
+static bool comes_again(const struct agent *agent, size_t session)
+{
+    return (agent_life_has_successor(agent->life) ||
+               positions_rest(agent->positions) == POSITIONS_REST_REPLAYS) &&
+           agent->plan->sessions[session].replayable;
+}
+
+/* True for all sessions that the output takes, as it does not count by sessions. */
+static bool all_comes_again(const struct agent *agent, size_t output)
+{
+    const struct agent_plan *plan = agent->plan;
+    bool all = true;
+    for (size_t s = 0; s < plan->session_count; s++) {
+        all = all && (!plan->takes[s * plan->output_count + output] || comes_again(agent, s));
+    }
+    return all;
+}
+
+static void count_sessions(
+    struct agent *agent, const struct agent_status *status, struct agent_run_result *result)
+{
+    for (size_t i = 0; i < agent->plan->session_count; i++) {
+        if (agent->plan->sessions[i].replayable) {
+            agent_observed_note(&agent->runner->observed, agent->plan->session_configs[i]->name,
+                pipeline_observed(agent->pipeline, i));
+        }
+        const struct session_counts *counts = &status->sessions[i];
+        result->raw += counts->decode.raw;
+        result->partial += counts->decode.partial;
+        result->undelivered += comes_again(agent, i) ? 0 : counts->dropped[SESSION_DROP_STOPPED];
+        result->damaged += agent_sessions_damaged(agent->sessions, i);
+        result->failed_sessions += agent_sessions_end(agent->sessions, i) == INPUT_FAILED;
+    }
+}
+
+static void count_outputs(
+    struct agent *agent, const struct agent_status *status, struct agent_run_result *result)
+{
+    bool waits = positions_rest(agent->positions) == POSITIONS_REST_WAITS;
+    for (size_t i = 0; i < agent->plan->output_count; i++) {
+        const struct output_counts *counts = &status->outputs[i];
+        summary_add_output(result->summary, agent->plan->output_configs[i]->name, counts->acked,
+            counts->bytes, counts->dead_lettered);
+        summary_add_too_old(result->summary, agent->plan->output_configs[i]->name,
+            counts->kept_too_old, counts->dropped[OUTPUT_DROP_TOO_OLD]);
+        summary_add_maybe_duplicates(
+            result->summary, agent->plan->output_configs[i]->name, counts->maybe_duplicates);
+        result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
+                            counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
+        bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));
+        if (waits && counts->pending && !closed && !agent_life_has_successor(agent->life)) {
+            log_write(agent->log, LOG_LEVEL_INFO, NULL,
+                "output %s: %llu events wait in the spool for the next run",
+                agent->plan->output_configs[i]->name, (unsigned long long)counts->pending);
+        }
+        if (!closed) {
+            /* Pending are those of an output that is stuck, or that a spool keeps. */
+            bool again = all_comes_again(agent, i);
+            result->undelivered += waits || again ? 0 : counts->pending;
+            for (size_t k = OUTPUT_DROP_ENDED; k < OUTPUT_DROP_COUNT; k++) {
+                result->undelivered += again && k == OUTPUT_DROP_STOPPED ? 0 : counts->dropped[k];
+            }
+        }
+    }
+}
+
+/* Add the events of this agent to those of the ones before it. */
+static void merge_summaries(struct agent *agent, struct agent_run_result *result)
+{
+    size_t workers = (size_t)agent->config->agent.decode_workers;
+    for (size_t i = 0; i < workers; i++) {
+        if (!result->summary) {
+            result->summary = agent->summaries[i];
+            agent->summaries[i] = NULL;
+        } else {
+            summary_merge(result->summary, agent->summaries[i]);
+        }
+    }
+}
+
+void agent_result_add(struct agent *agent, struct agent_run_result *result)
+{
+    const struct agent_status *status = agent_control_end(agent->control);
+    bool has_successor = agent_life_has_successor(agent->life);
+    result->failed_sessions = 0; /* of an agent that continues with others it says nothing */
+    merge_summaries(agent, result);
+    uint64_t evicted = atomic_load(&agent->letters_evicted);
+    summary_add_evicted(result->summary, evicted);
+    result->damaged += positions_letters_lost(agent->positions);
+    if (evicted && agent->runner->logs_to_file) {
+        agent_tell_evicted(agent, evicted);
+    }
+    count_sessions(agent, status, result);
+    count_outputs(agent, status, result);
+    result->unmatched = 0;
+    if (!has_successor && agent->runner->settings->max_events == 0) {
+        result->unmatched = agent_no_match(agent->setup, agent->sessions, status, agent->log);
+    }
+    agent_control_warn_unsure(agent->control);
+    /* On the terminal, the summary says what became of all. */
+    if (agent->runner->logs_to_file || has_successor) {
+        struct buf line;
+        buf_init(&line, 64 * 1024);
+        agent_status_line(status, agent->plan, &line);
+        log_write(agent->log, LOG_LEVEL_INFO, NULL, "%s: %.*s",
+            has_successor ? "reload: so far" : "ended", SPAN_ARG(buf_span(&line)));
+        buf_fini(&line);
+    }
+}
