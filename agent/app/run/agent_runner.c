@@ -7,7 +7,7 @@
 
 /*
  * The control thread sleeps until something is due, or until it is woken; `wakes` tells it what came
- * while it was about. Locks: an agent's own mutex is never held while the process's is taken.
+ * while it was about. Locks: a mutex of an agent's parts is never held while the process's is taken.
  */
 void agent_runner_wake(struct agent_runner *runner)
 {
