@@ -4,6 +4,7 @@ Debian's syslog-ng and rsyslog cannot both be installed. Where it is missing, it
 outside the clone; without apt or a network the test is skipped.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ from support.scripted_http import Authority  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
 from syslog import free_port  # noqa: E402
 
-PACKAGES = ["syslog-ng-core", "libivykis0", "libnet1", "libwrap0", "libjson-c5", "libglib2.0-0"]
+PACKAGES = ["syslog-ng-core", "libivykis0", "libnet1", "libwrap0", "libjson-c5", "libglib2.0-0", "libpcre3"]
 SKIPPED = 77
 PROVIDER = uuid.UUID("5b7b3c0e-9f0f-4b6e-8a51-1f6d2c9e7a44")
 # A text of ETW ends at a NUL, so none can be in one.
@@ -50,7 +51,7 @@ def record(text):
 def cache():
     top = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "etwship"
     top.mkdir(parents=True, exist_ok=True)
-    return top / "syslog-ng"
+    return top / f"syslog-ng-{hashlib.sha256(' '.join(PACKAGES).encode()).hexdigest()[:16]}"
 
 
 def unpack(kept):
