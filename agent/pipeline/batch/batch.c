@@ -41,7 +41,8 @@ bool batch_mark(struct batch *batch, const struct batch_segment *segment)
         return true;
     }
     if (!grow_list(&batch->segments, batch->segment_count, &batch->segment_capacity,
-            sizeof(*batch->segments))) {
+            sizeof(*batch->segments)) ||
+        !batch->segments) {
         return false;
     }
     batch->segments[batch->segment_count++] = mark;

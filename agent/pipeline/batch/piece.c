@@ -92,7 +92,8 @@ static struct record_position *fill_positions(struct piece *piece, size_t count)
 {
     while (piece->position_count < count) {
         if (!grow_list(&piece->positions, piece->position_count, &piece->position_capacity,
-                sizeof(*piece->positions))) {
+                sizeof(*piece->positions)) ||
+            !piece->positions) {
             return NULL;
         }
         piece->positions[piece->position_count++] = (struct record_position){.buffer_offset = 0};
