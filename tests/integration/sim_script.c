@@ -229,7 +229,7 @@ static void report_provider(const char *session, const char *name, FILE *out)
         e.enables);
     for (uint32_t i = 0; i < e.filter_count; i++) {
         if (e.filters[i].type == ETW_FILTER_EVENT_ID) {
-            report_ids((const uint8_t *)(uintptr_t)e.filters[i].data, out);
+            report_ids(e.ids, out);
         }
     }
     fputs("}\n", out);

@@ -348,9 +348,10 @@ struct etw_sim_enablement {
     uint32_t filter_count;
     struct etw_filter filters[16]; /* data points to memory of the world: valid until the next call
                                       of EnableTraceEx2 for this pair */
-    uint32_t enables;              /* EnableTraceEx2 with ENABLE so far */
-    uint32_t captures;             /* with CAPTURE_STATE, timers included */
-    bool was_read;                 /* a consumer had opened the session at the first ENABLE */
+    uint8_t ids[256]; /* a copy of its EVENT_FILTER_EVENT_ID, cut at its end; zero: there is none */
+    uint32_t enables; /* EnableTraceEx2 with ENABLE so far */
+    uint32_t captures; /* with CAPTURE_STATE, timers included */
+    bool was_read;     /* a consumer had opened the session at the first ENABLE */
 };
 
 bool etw_sim_enabled(struct etw_sim *sim, const char *name, const struct guid *provider,

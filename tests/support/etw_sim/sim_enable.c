@@ -253,6 +253,17 @@ uint32_t etw_sim_EnableTrace(uint32_t is_enabled, uint32_t flags, uint32_t level
         flags, 0, 0, NULL);
 }
 
+static void copy_ids(const struct sim_enable *e, struct etw_sim_enablement *ret)
+{
+    for (uint32_t i = 0; i < e->filter_count; i++) {
+        const struct etw_filter *filter = &e->filters[i];
+        if (filter->type == ETW_FILTER_EVENT_ID) {
+            memcpy(ret->ids, (const void *)(uintptr_t)filter->data,
+                filter->size < sizeof(ret->ids) ? filter->size : sizeof(ret->ids));
+        }
+    }
+}
+
 bool etw_sim_enabled(struct etw_sim *sim, const char *name, const struct guid *provider,
     struct etw_sim_enablement *ret)
 {
@@ -272,6 +283,7 @@ bool etw_sim_enabled(struct etw_sim *sim, const char *name, const struct guid *p
             .captures = e->captures,
             .was_read = e->was_read};
         memcpy(ret->filters, e->filters, e->filter_count * sizeof(e->filters[0]));
+        copy_ids(e, ret);
     }
     plat_mutex_unlock(&sim->lock);
     return e != NULL;
