@@ -307,11 +307,12 @@ class Agent(unittest.TestCase):
             for o in status["outputs"]:
                 self.assertEqual(o["offered"], o["filtered"] + o["rolled_up"] + o["acked"]
                                  + o["dead_lettered"] + sum(o["dropped"].values()) + o["pending"])
-            self.assertGreater(status["outputs"][1]["filtered"], 0)
             rule = status["filters"][0]["rules"][0]
             self.assertEqual(rule["name"], "odd")
-            self.assertGreater(rule["hits"], 0)
-            self.assertGreater(rule["dropped"], 0)
+        # The first one may come before any event.
+        self.assertGreater(status["outputs"][1]["filtered"], 0)
+        self.assertGreater(rule["hits"], 0)
+        self.assertGreater(rule["dropped"], 0)
 
     # ---- kills --------------------------------------------------------------------------------
 
