@@ -6,8 +6,9 @@
 #include "platform/plat_system.h"
 
 /*
- * The control thread sleeps until something is due, or until it is woken; `wakes` tells it what came
- * while it was about. Locks: a mutex of an agent's parts is never held while the process's is taken.
+ * The control thread sleeps until something is due, or until it is woken; `wakes` tells it what
+ * came while it was about. Locks: a mutex of an agent's parts is never held while the process's is
+ * taken.
  */
 void agent_runner_wake(struct agent_runner *runner)
 {
@@ -140,7 +141,7 @@ bool agent_runner_end(struct agent_runner *runner, struct agent_run_result *resu
     return whole;
 }
 
-/* ---- keeping time --------------------------------------------------------------------------------- */
+/* ---- keeping time ---------------------------------------------------------------------------- */
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
