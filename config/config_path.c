@@ -20,10 +20,7 @@ static bool is_name_byte(uint8_t c)
  * followed by any one character (%Y_%m): a name has at least three, the first two are letters. */
 static size_t environment_size(struct span text)
 {
-    size_t size = 1;
-    while (size < text.size && is_name_byte(text.data[size])) {
-        size++;
-    }
+    size_t size = 1 + span_run(span_from(text, 1), is_name_byte);
     bool named = size >= 4 && is_letter(text.data[1]) && is_letter(text.data[2]);
     return named && size < text.size && text.data[size] == '%' ? size + 1 : 0;
 }

@@ -18,6 +18,26 @@ bool span_equal_nocase(struct span a, struct span b)
     return true;
 }
 
+size_t span_find(struct span s, const char *text)
+{
+    size_t size = strlen(text);
+    for (size_t i = 0; i + size <= s.size; i++) {
+        if (memcmp(s.data + i, text, size) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+size_t span_run(struct span s, bool (*is)(uint8_t c))
+{
+    size_t size = 0;
+    while (size < s.size && is(s.data[size])) {
+        size++;
+    }
+    return size;
+}
+
 bool span_ends_nocase(struct span s, const char *end)
 {
     struct span ending = span_text(end);

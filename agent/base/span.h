@@ -63,6 +63,12 @@ struct span span_trim(struct span s);
 /* Equal, ignoring the case of ASCII letters. */
 bool span_equal_nocase(struct span a, struct span b);
 
+/* Offset of the first ${text} in ${s}; SIZE_MAX: it is not in it. */
+size_t span_find(struct span s, const char *text);
+
+/* Number of bytes at the front of ${s} that ${is} accepts. */
+size_t span_run(struct span s, bool (*is)(uint8_t c));
+
 /* True if ${s} ends in ${end}, ignoring the case of ASCII letters. */
 bool span_ends_nocase(struct span s, const char *end);
 

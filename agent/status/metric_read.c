@@ -9,15 +9,6 @@ static bool is_name(uint8_t c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static size_t name_size(struct span text)
-{
-    size_t size = 0;
-    while (size < text.size && is_name(text.data[size])) {
-        size++;
-    }
-    return size;
-}
-
 /* Bytes up to the quote that ends a value, which ${text} begins with; SIZE_MAX: there is none. */
 static size_t value_size(struct span text)
 {
@@ -33,7 +24,7 @@ static size_t value_size(struct span text)
 /* Take NAME="VALUE" off. */
 static bool next_label(struct span *rest, struct span *ret_name, struct span *ret_value)
 {
-    size_t size = name_size(*rest);
+    size_t size = span_run(*rest, is_name);
     *ret_name = span_first(*rest, size);
     struct span behind = span_from(*rest, size);
     if (!size || !span_is(span_first(behind, 2), "=\"")) {
@@ -72,7 +63,7 @@ static bool read_labels(struct span *rest, struct span *ret_labels)
 static bool read_line(struct span line, struct metric_line *ret_line)
 {
     char value[VALUE_MAX_BYTES];
-    size_t size = name_size(line);
+    size_t size = span_run(line, is_name);
     ret_line->name = span_first(line, size);
     line = span_from(line, size);
     if (!size || !read_labels(&line, &ret_line->labels) || line.size < 2 || line.data[0] != ' ' ||

@@ -83,13 +83,7 @@ void es_response_words(const struct es_response *response, char ret_words[ES_ASK
 
 bool es_response_has(const struct es_response *response, const char *text)
 {
-    size_t size = strlen(text);
-    for (size_t at = 0; at + size <= response->body.size; at++) {
-        if (memcmp(response->body.data + at, text, size) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return span_find(buf_span(&response->body), text) != SIZE_MAX;
 }
 
 size_t es_response_value(

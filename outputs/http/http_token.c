@@ -7,12 +7,9 @@ enum { MAX_TOKEN_BYTES = 64 * 1024, MAX_SECONDS = 24 * 60 * 60 };
 bool http_token_ask(struct http_response *response, struct http_client *client,
     const struct http_request *request, struct error *err)
 {
-    static const char key[] = "access_token";
     bool replied = http_response_fetch(response, client, request, err);
-    for (size_t i = 0; i + sizeof(key) - 1 <= response->body.size; i++) {
-        if (memcmp(response->body.data + i, key, sizeof(key) - 1) == 0) {
-            response->shown[0] = '\0';
-        }
+    if (span_find(buf_span(&response->body), "access_token") != SIZE_MAX) {
+        response->shown[0] = '\0';
     }
     return replied;
 }

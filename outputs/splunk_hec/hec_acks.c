@@ -125,13 +125,7 @@ static void note(struct hec_acks *acks, size_t host, const struct http_response 
 /* True if the body has the list of acknowledgements. */
 static bool is_list(const struct http_response *response)
 {
-    static const char key[] = "\"acks\"";
-    for (size_t i = 0; i + sizeof(key) - 1 <= response->body.size; i++) {
-        if (memcmp(response->body.data + i, key, sizeof(key) - 1) == 0) {
-            return !response->page;
-        }
-    }
-    return false;
+    return !response->page && span_find(buf_span(&response->body), "\"acks\"") != SIZE_MAX;
 }
 
 enum hec_ask_result hec_acks_try(

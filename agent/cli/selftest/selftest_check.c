@@ -31,13 +31,8 @@ static struct {
 /* The text after the first ${key} in ${line}; empty: not found. */
 static struct span behind(struct span line, const char *key)
 {
-    size_t size = strlen(key);
-    for (size_t i = 0; i + size <= line.size; i++) {
-        if (line.data[i] == (uint8_t)key[0] && memcmp(line.data + i, key, size) == 0) {
-            return span_from(line, i + size);
-        }
-    }
-    return span_make(NULL, 0);
+    size_t at = span_find(line, key);
+    return at == SIZE_MAX ? span_make(NULL, 0) : span_from(line, at + strlen(key));
 }
 
 static uint64_t number_at(struct span digits)

@@ -87,10 +87,7 @@ static bool too_many(struct error *err)
 /* Size of `%NAME%` at ${at}, 0 if there is none. `%H_%M` and `%Hh%Mm` are times. */
 static size_t variable_size(struct span text, size_t at)
 {
-    size_t end = at + 1;
-    while (end < text.size && is_word(text.data[end])) {
-        end++;
-    }
+    size_t end = at + 1 + span_run(span_from(text, at + 1), is_word);
     bool is_name = end - at > 3 && is_letter(text.data[at + 1]) && text.data[at + 2] != '_';
     return is_name && end < text.size && text.data[end] == '%' ? end + 1 - at : 0;
 }

@@ -34,15 +34,6 @@ static bool is_word_byte(uint8_t c)
            c == '@' || c == '-' || c == '$' || c >= 0x80;
 }
 
-static size_t word_size(struct span text)
-{
-    size_t size = 0;
-    while (size < text.size && is_word_byte(text.data[size])) {
-        size++;
-    }
-    return size;
-}
-
 /* Size of `['name']` or `["name"]`; 0 if it is neither. */
 static size_t quoted_size(struct span text)
 {
@@ -69,7 +60,7 @@ static bool next_step(struct span text, size_t *at, struct event_path_step *ret_
         *at += quoted;
     } else {
         size_t dot = *at > 0 && left.size && left.data[0] == '.';
-        size_t size = word_size(span_from(left, dot));
+        size_t size = span_run(span_from(left, dot), is_word_byte);
         if (size == 0 || (*at > 0 && !dot)) {
             return false;
         }
@@ -85,7 +76,7 @@ size_t event_path_scan(struct span text)
 {
     struct event_path_step step;
     size_t at = 0;
-    if (word_size(text) == 0) {
+    if (span_run(text, is_word_byte) == 0) {
         return 0;
     }
     while (next_step(text, &at, &step)) {}

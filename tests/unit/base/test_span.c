@@ -56,6 +56,27 @@ static void white_space_is_trimmed_from_the_ends(void **state)
     assert_int_equal(span_trim(span_make(NULL, 0)).size, 0);
 }
 
+static void a_text_is_found_where_it_begins_first(void **state)
+{
+    (void)state;
+    assert_int_equal(span_find(span_text("abab"), "ab"), 0);
+    assert_int_equal(span_find(span_text("aab"), "ab"), 1);
+    assert_int_equal(span_find(span_text("ab"), "ab"), 0);
+    assert_int_equal(span_find(span_text("xab"), "b"), 2);
+    assert_true(span_find(span_text("a"), "ab") == SIZE_MAX);
+    assert_true(span_find(span_text("ba"), "ab") == SIZE_MAX);
+    assert_true(span_find(span_make(NULL, 0), "a") == SIZE_MAX);
+}
+
+static void a_run_ends_before_the_first_byte_that_does_not_belong(void **state)
+{
+    (void)state;
+    assert_int_equal(span_run(span_text(" \t a "), span_is_blank), 3);
+    assert_int_equal(span_run(span_text("  "), span_is_blank), 2);
+    assert_int_equal(span_run(span_text("a "), span_is_blank), 0);
+    assert_int_equal(span_run(span_make(NULL, 0), span_is_blank), 0);
+}
+
 static void the_order_is_that_of_bytes(void **state)
 {
     (void)state;
@@ -77,6 +98,8 @@ int main(void)
         cmocka_unit_test(cutting_stays_inside),
         cmocka_unit_test(only_ascii_letters_lose_their_case),
         cmocka_unit_test(an_ending_may_be_all_there_is),
+        cmocka_unit_test(a_text_is_found_where_it_begins_first),
+        cmocka_unit_test(a_run_ends_before_the_first_byte_that_does_not_belong),
         cmocka_unit_test(the_order_is_that_of_bytes),
         cmocka_unit_test(white_space_is_trimmed_from_the_ends),
     };
