@@ -37,3 +37,9 @@ size_t delivery_id_write(
     }
     return (size_t)(p - (uint8_t *)ret_id);
 }
+
+bool delivery_id_always(const void *settings)
+{
+    (void)settings;
+    return true;
+}

@@ -35,4 +35,7 @@ size_t delivery_id_write(
  * an earlier reading. */
 bool delivery_id_is_replayed(const struct delivery *delivery, size_t index);
 
+/* output_ops.ids of an output that needs them with any settings. */
+bool delivery_id_always(const void *settings);
+
 #endif

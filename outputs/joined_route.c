@@ -1,22 +1,13 @@
 #include "outputs/joined_route.h"
 
-static const char separator[] = JOINED_ROUTE_SEPARATOR;
-
-enum { SEPARATOR_BYTES = sizeof(separator) - 1 };
-
 /* The part that ${rest} begins with; ${rest} loses it. False: there is no separator behind it. */
 static bool next(struct span *rest, struct span *ret_part)
 {
-    for (size_t i = 0; i + SEPARATOR_BYTES <= rest->size; i++) {
-        if (memcmp(rest->data + i, separator, SEPARATOR_BYTES) == 0) {
-            *ret_part = span_first(*rest, i);
-            *rest = span_from(*rest, i + SEPARATOR_BYTES);
-            return true;
-        }
-    }
-    *ret_part = *rest;
-    *rest = span_make(NULL, 0);
-    return false;
+    size_t at = span_find(*rest, JOINED_ROUTE_SEPARATOR);
+    *ret_part = span_first(*rest, at);
+    *rest = at == SIZE_MAX ? span_make(NULL, 0)
+                           : span_from(*rest, at + strlen(JOINED_ROUTE_SEPARATOR));
+    return at != SIZE_MAX;
 }
 
 bool joined_route_split(struct span rendered, struct span *ret_parts, size_t count)
@@ -28,4 +19,13 @@ bool joined_route_split(struct span rendered, struct span *ret_parts, size_t cou
         separators += more;
     }
     return !more && separators + 1 == count;
+}
+
+void joined_route_clean(struct span *part, size_t most, char (*letter)(char c), char *room)
+{
+    *part = span_first(*part, most);
+    for (size_t i = 0; i < part->size; i++) {
+        room[i] = letter((char)part->data[i]);
+    }
+    part->data = (const uint8_t *)room;
 }

@@ -11,4 +11,8 @@
  * missing. True if there are as many. */
 bool joined_route_split(struct span rendered, struct span *ret_parts, size_t count);
 
+/* Make ${*part} a name of at most ${most} bytes in ${room}, each of them replaced by what ${letter}
+ * returns for it. */
+void joined_route_clean(struct span *part, size_t most, char (*letter)(char c), char *room);
+
 #endif

@@ -8,6 +8,7 @@
 #include "outputs/azure_logs/azure_frame.h"
 #include "outputs/azure_logs/azure_settings.h"
 #include "outputs/azure_logs/azure_token.h"
+#include "outputs/delivery_id.h"
 #include "outputs/http/http_link.h"
 #include "outputs/http/http_status.h"
 
@@ -220,12 +221,6 @@ static enum output_verdict azure_send(
                : OUTPUT_RETRY;
 }
 
-static bool wants_ids(const void *settings)
-{
-    (void)settings;
-    return true;
-}
-
 /* ---- test-output ----------------------------------------------------------------------------- */
 
 /* Send an empty array: the service checks the token, the rule and the stream first. */
@@ -287,7 +282,7 @@ const struct output_ops output_azure_logs = {
     .can_run = azure_settings_can_run,
     .route = azure_settings_route,
     .route_safety = EVENT_TEMPLATE_PATH,
-    .ids = wants_ids,
+    .ids = delivery_id_always,
     .setup = azure_frame_setup,
     .examine = azure_examine,
     .create = azure_create,

@@ -1,9 +1,9 @@
 #include "outputs/elasticsearch/es_setup.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "outputs/elasticsearch/es_winner.h"
+#include "outputs/http/http_try.h"
 
 /*
  * Idempotent: a template contains a hash of its text as a mark; one with the current mark is kept,
@@ -192,7 +192,7 @@ enum es_template_state es_setup_state(const struct es_setup_check *check,
 
 struct run {
     const struct es_setup *setup;
-    const struct output_talk *talk;
+    struct http_try found;
     struct http_client *client;
     const char *url; /* the node that answered; NULL: none did */
     struct es_server server;
@@ -201,29 +201,13 @@ struct run {
     struct buf body;
 };
 
-static void tell(const struct run *run, enum output_finding finding, const char *format, ...)
-    ETWSHIP_PRINTF(3, 4);
-
-static void tell(const struct run *run, enum output_finding finding, const char *format, ...)
-{
-    char text[2048];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (run->client) {
-        http_client_hide(run->client, text);
-    }
-    run->talk->say(run->talk->host, finding, text);
-}
-
 /* Report an unsuccessful reply with a remedy. */
-static void tell_refusal(const struct run *run, const char *what)
+static void tell_refusal(struct run *run, const char *what)
 {
     char words[ES_ASK_MAX_WORDS];
     int status = run->response.reply.status;
     es_response_words(&run->response, words);
-    tell(run, OUTPUT_FOUND_FAULT, "%s: %s. %s", what, words,
+    http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s: %s. %s", what, words,
         status == 401   ? "check auth: the server does not know this user, key or password"
         : status == 403 ? "give the user the rights below, or run setup once with one that has them"
         : status == 404 || status == 405
@@ -240,11 +224,12 @@ static bool find_server(struct run *run)
         if (es_ask(run->client, url, "GET", "/", span_make(NULL, 0), &run->response, &err)) {
             run->url = url;
         } else {
-            tell(run, run->talk->dry_run ? OUTPUT_FOUND_NOTE : OUTPUT_FOUND_FAULT, "%s", err.text);
+            http_try_tell(&run->found,
+                run->found.talk->dry_run ? OUTPUT_FOUND_NOTE : OUTPUT_FOUND_FAULT, "%s", err.text);
         }
     }
     if (!run->url) {
-        return run->talk->dry_run;
+        return run->found.talk->dry_run;
     }
     if (run->response.reply.status == 401) {
         tell_refusal(run, run->url);
@@ -254,9 +239,9 @@ static bool find_server(struct run *run)
     return true;
 }
 
-static void tell_guess(const struct run *run)
+static void tell_guess(struct run *run)
 {
-    tell(run, OUTPUT_FOUND_NOTE,
+    http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
         "the kind of the server is unknown: this is for Elasticsearch; OpenSearch gets other types "
         "of fields%s. run setup without --dry-run to ask the server",
         run->setup->lifecycle->delete_after_ns ? " and a policy of ISM" : "");
@@ -266,15 +251,15 @@ static void tell_guess(const struct run *run)
 static bool put(struct run *run, const char *path)
 {
     struct error err;
-    if (run->talk->dry_run) {
-        run->talk->show(run->talk->host, "PUT", path, buf_span(&run->body));
+    if (run->found.talk->dry_run) {
+        run->found.talk->show(run->found.talk->host, "PUT", path, buf_span(&run->body));
         run->response.reply.status = 200;
         return true;
     }
     if (es_ask(run->client, run->url, "PUT", path, buf_span(&run->body), &run->response, &err)) {
         return true;
     }
-    tell(run, OUTPUT_FOUND_FAULT, "%s", err.text);
+    http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s", err.text);
     return false;
 }
 
@@ -309,8 +294,9 @@ static bool put_policy(struct run *run)
         tell_refusal(run, "the server did not accept the lifecycle policy");
         return false;
     }
-    if (!run->talk->dry_run) {
-        tell(run, OUTPUT_FOUND_GOOD, "lifecycle policy %s is in place", lifecycle->policy);
+    if (!run->found.talk->dry_run) {
+        http_try_tell(
+            &run->found, OUTPUT_FOUND_GOOD, "lifecycle policy %s is in place", lifecycle->policy);
     }
     return true;
 }
@@ -329,14 +315,14 @@ static void tell_existing(struct run *run)
     struct error err;
     char path[ES_SETUP_MAX_NAME * 3 + 64] = "/_data_stream/";
     if (run->setup->index) {
-        tell(run, OUTPUT_FOUND_NOTE,
+        http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
             "existing indices keep their mapping; the template is for new ones");
         return;
     }
     snprintf(path, sizeof(path), "/_data_stream/%s", run->names.pattern);
     if (es_ask(run->client, run->url, "GET", path, span_make(NULL, 0), &run->response, &err) &&
         run->response.reply.status == 200 && es_response_has(&run->response, "timestamp_field")) {
-        tell(run, OUTPUT_FOUND_NOTE,
+        http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
             "there are data streams already: they keep their old mapping until they roll over. "
             "send POST /NAME/_rollover to each of %s",
             run->names.pattern);
@@ -348,7 +334,7 @@ static void tell_stray(struct run *run)
     const char *words = es_setup_stray(
         run->setup, &run->names, run->client, run->url, &run->response);
     if (words) {
-        tell(run, OUTPUT_FOUND_NOTE, "%s: %s", run->names.pattern, words);
+        http_try_tell(&run->found, OUTPUT_FOUND_NOTE, "%s: %s", run->names.pattern, words);
     }
 }
 
@@ -361,7 +347,7 @@ static bool is_applied(struct run *run)
         return true;
     }
     es_winner_say(&winner, &run->names, &run->response, &text);
-    tell(run, OUTPUT_FOUND_FAULT, "%s", text.text);
+    http_try_tell(&run->found, OUTPUT_FOUND_FAULT, "%s", text.text);
     return false;
 }
 
@@ -379,13 +365,13 @@ static bool put_template(struct run *run)
             return false;
         }
         if (run->response.reply.status / 100 == 2) {
-            if (!run->talk->dry_run) {
-                tell(run, OUTPUT_FOUND_GOOD, "index template %s for %s is in place",
-                    run->names.name, run->names.pattern);
+            if (!run->found.talk->dry_run) {
+                http_try_tell(&run->found, OUTPUT_FOUND_GOOD,
+                    "index template %s for %s is in place", run->names.name, run->names.pattern);
                 tell_existing(run);
             }
             if (wanted.types == ES_TYPES_FEW) {
-                tell(run, OUTPUT_FOUND_NOTE,
+                http_try_tell(&run->found, OUTPUT_FOUND_NOTE,
                     "this server has no type of fields for payloads: they are stored but not "
                     "searchable");
             }
@@ -398,7 +384,7 @@ static bool put_template(struct run *run)
     if (run->setup->lifecycle->policy && run->response.reply.status == 400 &&
         es_response_has(&run->response, "unknown setting")) {
         tell_refusal(run, "the server did not accept the index template");
-        tell(run, OUTPUT_FOUND_FAULT,
+        http_try_tell(&run->found, OUTPUT_FOUND_FAULT,
             "this server has no lifecycle policies. remove `lifecycle` from the output");
         return false;
     }
@@ -410,12 +396,12 @@ static bool is_current(struct run *run)
 {
     struct es_setup_check check;
     es_setup_check_init(run->setup, &check);
-    if (!run->url || run->talk->dry_run ||
+    if (!run->url || run->found.talk->dry_run ||
         es_setup_state(&check, run->client, run->url, &run->response) != ES_TEMPLATE_CURRENT) {
         return false;
     }
-    tell(run, OUTPUT_FOUND_GOOD, "index template %s for %s is in place already", run->names.name,
-        run->names.pattern);
+    http_try_tell(&run->found, OUTPUT_FOUND_GOOD, "index template %s for %s is in place already",
+        run->names.name, run->names.pattern);
     return true;
 }
 
@@ -423,18 +409,18 @@ static bool is_current(struct run *run)
 static void tell_rights(
     const struct es_setup *setup, const struct es_server *server, const struct output_talk *talk)
 {
-    struct run run = {.setup = setup, .talk = talk};
+    struct run run = {.setup = setup, .found.talk = talk};
     const char *policy = setup->lifecycle->policy ? ", manage_ilm" : "";
     es_setup_names(setup, &run.names);
     if (!server->opensearch) {
-        tell(&run, OUTPUT_FOUND_NOTE,
+        http_try_tell(&run.found, OUTPUT_FOUND_NOTE,
             "Elasticsearch: setup needs the cluster privileges monitor and "
             "manage_index_templates%s; shipping needs the cluster privilege monitor and, for %s, "
             "the index privileges create_doc and auto_configure",
             policy, run.names.target);
     }
     if (server->opensearch || !server->known) {
-        tell(&run, OUTPUT_FOUND_NOTE,
+        http_try_tell(&run.found, OUTPUT_FOUND_NOTE,
             "OpenSearch: setup needs the cluster permissions cluster:monitor/main and "
             "indices:admin/index_template/*%s; shipping needs the cluster permissions "
             "cluster:monitor/main and indices:data/write/bulk and, for %s, the index permissions "
@@ -447,13 +433,13 @@ static void tell_rights(
 bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk)
 {
     struct error err;
-    struct run run = {.setup = setup, .talk = talk};
+    struct run run = {.setup = setup, .found.talk = talk};
     es_setup_names(setup, &run.names);
     run.client = http_client_create(&(struct http_client_setup){.options = setup->http}, &err);
     if (!run.client) {
-        tell(&run, OUTPUT_FOUND_FAULT, "%s", err.text);
-        return false;
+        return http_try_tell(&run.found, OUTPUT_FOUND_FAULT, "%s", err.text);
     }
+    run.found.client = run.client;
     es_response_init(&run.response);
     buf_init(&run.body, ES_TEMPLATE_MAX_BYTES);
     bool good = find_server(&run);

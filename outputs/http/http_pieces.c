@@ -24,6 +24,7 @@ void http_pieces_init(struct http_pieces *pieces, const struct output_env *env)
 {
     rejections_init(&pieces->notes);
     pieces->stopping = env->stopping;
+    pieces->warn = env->warn;
     pieces->host = env->host;
 }
 

@@ -68,7 +68,8 @@ struct http_pieces {
     unsigned bad_in_a_row;
     unsigned set_up_faults; /* how often the set-up looked wrong since the last accepted record */
     uint64_t unsure; /* set by the owner: records of the current delivery that may have arrived */
-    bool (*stopping)(void *host); /* NULL: never; as in output_env */
+    bool (*stopping)(void *host); /* these three: of output_env; NULL: never, nobody */
+    void (*warn)(void *host, const char *text);
     void *host;
     bool one_route;    /* set by the owner: all records of a request have the same route */
     bool in_a_row;     /* set by the owner: between its records there are no others */

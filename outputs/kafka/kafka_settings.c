@@ -168,18 +168,18 @@ static bool is_topic_letter(char c)
            c == '-' || c == '.';
 }
 
+static char topic_letter(char c)
+{
+    return (char)(is_topic_letter(c) ? c : '_');
+}
+
 bool kafka_settings_split(struct span rendered, struct span ret_parts[KAFKA_PART_COUNT],
     char topic_room[KAFKA_TOPIC_MAX_BYTES + 1])
 {
     bool is_whole = joined_route_split(rendered, ret_parts, KAFKA_PART_COUNT);
     struct span *topic = &ret_parts[KAFKA_PART_TOPIC];
-    *topic = span_first(*topic, KAFKA_TOPIC_MAX_BYTES);
-    for (size_t i = 0; i < topic->size; i++) {
-        char c = (char)topic->data[i];
-        topic_room[i] = (char)(is_topic_letter(c) ? c : '_');
-    }
+    joined_route_clean(topic, KAFKA_TOPIC_MAX_BYTES, topic_letter, topic_room);
     topic_room[topic->size] = '\0';
-    *topic = span_make(topic_room, topic->size);
     return is_whole;
 }
 

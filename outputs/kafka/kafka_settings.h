@@ -3,6 +3,7 @@
 
 #include "config/config_check.h"
 #include "event/select/event_template.h"
+#include "outputs/delivery_id.h"
 #include "outputs/http/http_options.h"
 
 /* Settings of an output of type `kafka`. */
@@ -103,6 +104,14 @@ extern const char *const kafka_mechanism_names[];
 
 /* True if ${text} is a template that events fill. */
 bool kafka_settings_varies(const char *text);
+
+/* The rows of output_ops that no build leaves out. */
+#define KAFKA_SETTINGS_OPS                                                                        \
+    .name = "kafka", .fields = kafka_settings_fields,                                             \
+    .settings_size = sizeof(struct kafka_settings), .alone = true, .check = kafka_settings_check, \
+    .warnings = kafka_settings_warnings, .route = kafka_settings_route,                           \
+    .route_safety = EVENT_TEMPLATE_PATH, .ids = delivery_id_always,                               \
+    .memory = kafka_settings_memory
 
 /* output_ops.check, warnings */
 void kafka_settings_check(const void *settings, struct config_check *check);

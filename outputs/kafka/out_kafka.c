@@ -169,12 +169,6 @@ bool out_kafka_connect(struct out_kafka *self, rd_kafka_resp_err_t *ret_code, st
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static bool wants_ids(const void *settings)
-{
-    (void)settings;
-    return true;
-}
-
 static bool kafka_checkpoint(void *self, struct buf *out, struct error *err)
 {
     kafka_ring_checkpoint(&((struct out_kafka *)self)->ring, out);
@@ -189,16 +183,7 @@ static uint64_t kafka_idle(void *self)
 }
 
 const struct output_ops output_kafka = {
-    .name = "kafka",
-    .fields = kafka_settings_fields,
-    .settings_size = sizeof(struct kafka_settings),
-    .alone = true,
-    .check = kafka_settings_check,
-    .warnings = kafka_settings_warnings,
-    .route = kafka_settings_route,
-    .route_safety = EVENT_TEMPLATE_PATH,
-    .ids = wants_ids,
-    .memory = kafka_settings_memory,
+    KAFKA_SETTINGS_OPS,
     .setup = kafka_talk_setup,
     .examine = kafka_talk_examine,
     .create = out_kafka_create,

@@ -31,8 +31,6 @@ struct out_loki {
     bool repeated;        /* Loki may have some of these already */
     size_t maybe_arrived; /* records that Loki refused, and may have stored before */
     bool has_warned;
-    void (*warn)(void *host, const char *text);
-    void *host;
 };
 
 static void loki_destroy(void *self_)
@@ -56,8 +54,6 @@ static void *loki_create(const void *settings, const struct output_env *env, str
         return NULL;
     }
     http_pieces_init(&self->pieces, env);
-    self->warn = env->warn;
-    self->host = env->host;
     if (!loki_link_init(&self->link, s, env, err)) {
         loki_destroy(self);
         return NULL;
@@ -133,23 +129,12 @@ static bool names_all(const struct out_loki *self, size_t first, size_t end)
            (reply->ignored == reply->total || found == reply->ignored);
 }
 
-static bool has(struct span text, const char *words)
-{
-    struct span wanted = span_text(words);
-    for (size_t i = 0; i + wanted.size <= text.size; i++) {
-        if (memcmp(text.data + i, wanted.data, wanted.size) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The record becomes a dead letter at the end of the delivery. In a repeated delivery Loki may have
  * stored the line before, and refuse it now only because it is too far behind. */
 static void refuse(struct out_loki *self, const struct loki_entry *entry, struct span reason)
 {
     char text[640];
-    if (self->repeated && has(reason, "too far behind")) {
+    if (self->repeated && span_find(reason, "too far behind") != SIZE_MAX) {
         snprintf(text, sizeof(text), "it was sent before, and may be stored already: %.*s",
             SPAN_ARG(span_first(reason, sizeof(text) / 2)));
         reason = span_text(text);
@@ -225,13 +210,13 @@ static enum http_piece_verdict post_slice(
 
 static void warn_of_overflow(struct out_loki *self)
 {
-    if (self->frame.has_overflowed && !self->has_warned && self->warn) {
+    if (self->frame.has_overflowed && !self->has_warned && self->pieces.warn) {
         char text[200];
         snprintf(text, sizeof(text),
             "events have more labels than max_streams, %zu, allows: further ones go to one stream "
             "with overflow=true. write fewer labels",
             self->frame.max_streams);
-        self->warn(self->host, text);
+        self->pieces.warn(self->pieces.host, text);
         self->has_warned = true;
     }
 }

@@ -45,8 +45,6 @@ struct out_otlp {
     size_t uncertain_count;
     uint8_t *piece_numbers; /* per record: place in `uncertain`, from 1; 0: none */
     size_t piece_numbers_capacity;
-    void (*warn)(void *host, const char *text);
-    void *host;
 };
 
 static void otlp_destroy(void *self_)
@@ -70,8 +68,6 @@ static void *otlp_create(const void *settings, const struct output_env *env, str
         return NULL;
     }
     http_pieces_init(&self->pieces, env);
-    self->warn = env->warn;
-    self->host = env->host;
     otlp_frame_init(&self->frame, (enum otlp_protocol)s->protocol);
     if (!otlp_link_init(&self->link, s, env, err)) {
         otlp_destroy(self);
@@ -125,10 +121,10 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
             rejected < count ? ", and the server does not say which" : "",
             reply->message[0] ? ": " : "", reply->message);
         add_uncertain(self, piece, count - rejected, count - rejected, words);
-    } else if (reply->message[0] && self->warn) {
+    } else if (reply->message[0] && self->pieces.warn) {
         snprintf(words, sizeof(words), "the server accepted all, and says: %s", reply->message);
         http_client_hide(self->link.client, words);
-        self->warn(self->host, words);
+        self->pieces.warn(self->pieces.host, words);
     }
     return answer;
 }

@@ -176,17 +176,16 @@ void hec_settings_can_run(const void *settings, struct config_check *check)
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 
+static char index_letter(char c)
+{
+    c = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    return (char)(is_index_letter(c) ? c : '_');
+}
+
 bool hec_settings_split(struct span rendered, struct span ret_places[HEC_PLACE_COUNT],
     char index_room[EVENT_TEMPLATE_MAX_NAME + 1])
 {
     bool is_whole = joined_route_split(rendered, ret_places, HEC_PLACE_COUNT);
-    struct span *index = &ret_places[HEC_INDEX];
-    *index = span_first(*index, EVENT_TEMPLATE_MAX_NAME);
-    for (size_t i = 0; i < index->size; i++) {
-        char c = (char)index->data[i];
-        c = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-        index_room[i] = (char)(is_index_letter(c) ? c : '_');
-    }
-    *index = span_make(index_room, index->size);
+    joined_route_clean(&ret_places[HEC_INDEX], EVENT_TEMPLATE_MAX_NAME, index_letter, index_room);
     return is_whole;
 }
