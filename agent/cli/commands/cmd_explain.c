@@ -57,11 +57,6 @@ static int show(const struct cli_args *args, const struct app_config *config)
     return exit_code;
 }
 
-static int run(const struct cli_args *args)
-{
-    return config_options_run(args, show);
-}
-
 const struct cli_command cmd_explain = {
     .name = "explain",
     .synopsis = "[-c FILE] [--set KEY=VALUE]... [--session NAME] [--json]",
@@ -77,5 +72,5 @@ const struct cli_command cmd_explain = {
     .examples = "       etwship explain -c etwship.yaml --session security\n",
     .min_operands = 0,
     .max_operands = 0,
-    .run = run,
+    .run_configured = show,
 };

@@ -63,11 +63,6 @@ static int set_up(const struct cli_args *args, const struct app_config *config)
     return set_up_typed(config, output, &talk);
 }
 
-static int run(const struct cli_args *args)
-{
-    return config_options_run(args, set_up);
-}
-
 const struct cli_command cmd_setup = {
     .name = "setup",
     .synopsis = "NAME [-c FILE] [--set KEY=VALUE]... [--dry-run]",
@@ -87,5 +82,5 @@ const struct cli_command cmd_setup = {
     .operand = "the name of an output",
     .min_operands = 1,
     .max_operands = 1,
-    .run = run,
+    .run_configured = set_up,
 };

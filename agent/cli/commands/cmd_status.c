@@ -60,11 +60,6 @@ static int show(const struct cli_args *args, const struct app_config *config)
     return code;
 }
 
-static int run(const struct cli_args *args)
-{
-    return config_options_run(args, show);
-}
-
 const struct cli_command cmd_status = {
     .name = "status",
     .synopsis = "[-c FILE] [--set KEY=VALUE]... [--json]",
@@ -77,5 +72,5 @@ const struct cli_command cmd_status = {
     .examples = "       etwship status -c etwship.yaml || echo 'etwship needs attention'\n",
     .min_operands = 0,
     .max_operands = 0,
-    .run = run,
+    .run_configured = show,
 };

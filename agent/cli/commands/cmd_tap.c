@@ -145,11 +145,6 @@ static int show(const struct cli_args *args, const struct app_config *config)
     return code;
 }
 
-static int run(const struct cli_args *args)
-{
-    return config_options_run(args, show);
-}
-
 const struct cli_command cmd_tap = {
     .name = "tap",
     .synopsis = "SESSION|OUTPUT [-c FILE] [--set KEY=VALUE]... [--where EXPR] [--rate N] [-n N]",
@@ -166,5 +161,5 @@ const struct cli_command cmd_tap = {
     .operand = "the name of a session or an output",
     .min_operands = 1,
     .max_operands = 1,
-    .run = run,
+    .run_configured = show,
 };

@@ -66,11 +66,6 @@ static int test(const struct cli_args *args, const struct app_config *config)
     return good ? EXIT_DONE : EXIT_FAILED;
 }
 
-static int run(const struct cli_args *args)
-{
-    return config_options_run(args, test);
-}
-
 const struct cli_command cmd_test_output = {
     .name = "test-output",
     .synopsis = "NAME [-c FILE] [--set KEY=VALUE]... [--dry-run]",
@@ -84,5 +79,5 @@ const struct cli_command cmd_test_output = {
     .operand = "the name of an output",
     .min_operands = 1,
     .max_operands = 1,
-    .run = run,
+    .run_configured = test,
 };

@@ -77,11 +77,6 @@ static int show(const struct cli_args *args, const struct app_config *config)
     return ok ? EXIT_DONE : agent_ask_failed(&err);
 }
 
-static int run(const struct cli_args *args)
-{
-    return config_options_run(args, show);
-}
-
 const struct cli_command cmd_top = {
     .name = "top",
     .synopsis = "[-c FILE] [--set KEY=VALUE]...",
@@ -95,5 +90,5 @@ const struct cli_command cmd_top = {
     .examples = "       etwship top -c etwship.yaml\n",
     .min_operands = 0,
     .max_operands = 0,
-    .run = run,
+    .run_configured = show,
 };

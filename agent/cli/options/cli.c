@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/visible.h"
+#include "cli/options/config_options.h"
 
 enum { MAX_LINE_BYTES = 4096 };
 
@@ -32,9 +33,11 @@ void cli_lines(bool are_warnings, struct span lines)
     buf_fini(&shown);
 }
 
-static void say(bool is_warning, const char *what)
+static void say(bool is_warning, const char *format, va_list args)
 {
+    char what[MAX_LINE_BYTES];
     struct buf line;
+    vsnprintf(what, sizeof(what), format, args);
     buf_init(&line, 8 * MAX_LINE_BYTES);
     buf_printf(&line, "etwship: %s", is_warning ? "warning: " : "");
     size_t start = line.size;
@@ -53,22 +56,32 @@ static void say(bool is_warning, const char *what)
 
 void cli_error(const char *format, ...)
 {
-    char what[MAX_LINE_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(what, sizeof(what), format, args);
+    say(false, format, args);
     va_end(args);
-    say(false, what);
 }
 
 void cli_warning(const char *format, ...)
 {
-    char what[MAX_LINE_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(what, sizeof(what), format, args);
+    say(true, format, args);
     va_end(args);
-    say(true, what);
+}
+
+static int run(const struct cli_command *command, const struct cli_args *args)
+{
+    struct app_config config;
+    if (command->run) {
+        return command->run(args);
+    }
+    if (!config_options_load(args, &config)) {
+        return EXIT_USAGE;
+    }
+    int exit_code = command->run_configured(args, &config);
+    app_config_fini(&config);
+    return exit_code;
 }
 
 int cli_run(const struct cli_command *command, int argc, char **argv)
@@ -79,7 +92,7 @@ int cli_run(const struct cli_command *command, int argc, char **argv)
     struct cli_args args;
     int exit_code;
     if (cli_parse(command, argc, argv, &args, &exit_code)) {
-        exit_code = command->run(&args);
+        exit_code = run(command, &args);
         cli_args_fini(&args);
     }
     return exit_code;

@@ -32,6 +32,7 @@ struct cli_option {
 };
 
 struct cli_args;
+struct app_config;
 
 struct cli_command {
     const char *name;
@@ -46,6 +47,8 @@ struct cli_command {
     size_t min_operands;
     size_t max_operands;
     int (*run)(const struct cli_args *args); /* the exit code */
+    /* Replaces run in a command with a configuration: it is loaded, or its errors are printed. */
+    int (*run_configured)(const struct cli_args *args, const struct app_config *config);
     /* Replaces run in a command that parses its arguments itself: argv[0] is its name. */
     int (*main)(const struct cli_command *command, int argc, char **argv);
 };

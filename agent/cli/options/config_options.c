@@ -136,18 +136,6 @@ bool config_options_remarks(const struct cli_args *args, const struct app_config
     return good;
 }
 
-int config_options_run(const struct cli_args *args,
-    int (*work)(const struct cli_args *args, const struct app_config *config))
-{
-    struct app_config config;
-    if (!config_options_load(args, &config)) {
-        return EXIT_USAGE;
-    }
-    int exit_code = work(args, &config);
-    app_config_fini(&config);
-    return exit_code;
-}
-
 bool config_options_can_run(const struct app_config *config)
 {
     static struct config_report report;

@@ -47,10 +47,6 @@ void config_options_fini(struct config_options_given *given);
 /* As config_options_read, but prints errors to stderr. */
 bool config_options_load(const struct cli_args *args, struct app_config *ret_config);
 
-/* Load it, print errors to stderr, and run ${work} with it. Returns the exit code. */
-int config_options_run(const struct cli_args *args,
-    int (*work)(const struct cli_args *args, const struct app_config *config));
-
 /* True if it can run here; else prints the reasons to stderr. */
 bool config_options_can_run(const struct app_config *config);
 
