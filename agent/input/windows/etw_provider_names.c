@@ -1,26 +1,12 @@
 #include "input/windows/etw_provider_names.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "etw/enable/etw_known.h"
+#include "input/windows/etw_tell.h"
 
-static void note(const struct etw_provider_names *names, enum input_note level, const char *format,
-    ...) ETWSHIP_PRINTF(3, 4);
-
-static void note(
-    const struct etw_provider_names *names, enum input_note level, const char *format, ...)
-{
-    char text[600];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (names->note) {
-        names->note(names->self, level, text);
-    }
-}
+#define NOTE(of, ...) etw_tell((of)->note, (of)->self, __VA_ARGS__)
 
 bool etw_provider_names_init(struct etw_provider_names *names, const struct etw_plan *plan,
     void (*tell)(void *self, enum input_note level, const char *text), void *self)
@@ -69,7 +55,7 @@ struct asker {
 static void tell_unknown_event(void *self, const char *event_id)
 {
     const struct asker *asker = self;
-    note(asker->names, INPUT_NOTE_WARNING,
+    NOTE(asker->names, INPUT_NOTE_WARNING,
         "provider %s: no manifest on this machine describes event %s, so its payload filter is not "
         "used",
         asker->label, event_id);
@@ -86,7 +72,7 @@ static void make_payload(struct etw_provider_names *names, struct etw_provider_e
 static void settle_without_guid(struct etw_provider_names *names, struct etw_provider_entry *entry)
 {
     if (!entry->is_settled) {
-        note(names, INPUT_NOTE_WARNING,
+        NOTE(names, INPUT_NOTE_WARNING,
             "WPP messages are enabled by the control GUID of their provider. add name: GUID "
             "to the entry with wpp");
     }
@@ -97,14 +83,14 @@ static void tell_found(
     const struct etw_provider_names *names, const struct etw_provider_entry *entry, bool is_unknown)
 {
     if (entry->is_unknown && !is_unknown) {
-        note(names, INPUT_NOTE_INFO, "provider %s was found", entry->plan->label);
+        NOTE(names, INPUT_NOTE_INFO, "provider %s was found", entry->plan->label);
     } else if (is_unknown && !entry->is_unknown && entry->is_listed) {
-        note(names, INPUT_NOTE_INFO,
+        NOTE(names, INPUT_NOTE_INFO,
             "provider %s is no longer installed or registered by a program. it stays "
             "enabled, and the agent keeps looking for it",
             entry->plan->label);
     } else if (is_unknown && !entry->is_unknown) {
-        note(names, INPUT_NOTE_INFO,
+        NOTE(names, INPUT_NOTE_INFO,
             "provider %s is neither installed nor registered by a program. it is enabled "
             "as a TraceLogging provider of that name, and the agent keeps looking for it",
             entry->plan->label);
@@ -144,7 +130,7 @@ static void leave(struct etw_provider_entry *entry, struct etw_provider_names_ne
 static void tell_failure(struct etw_provider_names *names, const struct error *err)
 {
     if (!names->failure_told) {
-        note(names, INPUT_NOTE_WARNING,
+        NOTE(names, INPUT_NOTE_WARNING,
             "%s. providers that were not found before are enabled as TraceLogging "
             "providers. trying again",
             err->text);

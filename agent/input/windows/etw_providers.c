@@ -1,6 +1,5 @@
 #include "input/windows/etw_providers.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "etw/enable/etw_registrations.h"
 #include "etw/etw_api.h"
 #include "input/windows/etw_provider_names.h"
+#include "input/windows/etw_tell.h"
 #include "platform/plat_system.h"
 
 /* The list of this machine's providers may be as old as this fraction of the look-up interval:
@@ -55,20 +55,7 @@ struct etw_providers {
     size_t taken_over_count;
 };
 
-static void note(const struct etw_providers *p, enum input_note level, const char *format, ...)
-    ETWSHIP_PRINTF(3, 4);
-
-static void note(const struct etw_providers *p, enum input_note level, const char *format, ...)
-{
-    char text[600];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (p->settings.note) {
-        p->settings.note(p->settings.self, level, text);
-    }
-}
+#define NOTE(of, ...) etw_tell((of)->settings.note, (of)->settings.self, __VA_ARGS__)
 
 /* The session ends, so pending work can be skipped. */
 static bool is_stopping(const struct etw_providers *p)
@@ -173,7 +160,7 @@ static bool is_free(
         found->is_classic && etw_control_list(&list, NULL)) {
         const struct etw_session_state *owner = etw_registrations_owner(found, &list, session);
         if (owner && target->take_over) {
-            note(p, INPUT_NOTE_WARNING, "provider %s is taken over from the session %.200s",
+            NOTE(p, INPUT_NOTE_WARNING, "provider %s is taken over from the session %.200s",
                 target->label, owner->name);
         } else if (owner) {
             is_free = error_set(err, ERR_STOPPED,
@@ -191,17 +178,17 @@ static void tell_outcome(
     const struct etw_providers *p, const struct target *target, const struct etw_outcome *outcome)
 {
     for (uint32_t kinds = outcome->refused; kinds; kinds &= kinds - 1) {
-        note(p, INPUT_NOTE_WARNING,
+        NOTE(p, INPUT_NOTE_WARNING,
             "provider %s: this Windows does not filter by %s, so more events arrive", target->label,
             etw_enable_kind_name(kinds & (~kinds + 1)));
     }
     if (outcome->refused_properties) {
-        note(p, INPUT_NOTE_WARNING,
+        NOTE(p, INPUT_NOTE_WARNING,
             "provider %s: this Windows does not support all of `extended` (0x%x)", target->label,
             outcome->refused_properties);
     }
     if (outcome->timed_out) {
-        note(p, INPUT_NOTE_INFO, "provider %s answers slowly; it is enabled", target->label);
+        NOTE(p, INPUT_NOTE_INFO, "provider %s answers slowly; it is enabled", target->label);
     }
 }
 
@@ -258,7 +245,7 @@ static void enable_one(
     }
     uint32_t code = err.os_code ? (uint32_t)err.os_code : UINT32_MAX;
     if (target->code != code) {
-        note(p, target->optional ? INPUT_NOTE_INFO : INPUT_NOTE_WARNING, "%s. trying again",
+        NOTE(p, target->optional ? INPUT_NOTE_INFO : INPUT_NOTE_WARNING, "%s. trying again",
             err.text);
     }
     target->code = code;
@@ -294,7 +281,7 @@ static void disallow(struct etw_providers *p, uint64_t session, bool was_running
     struct error err;
     bool has_list = was_running && etw_api_get()->TraceSetInformation;
     if ((count || has_list) && !etw_enable_disallow(session, guids, count, &err)) {
-        note(p, count ? INPUT_NOTE_WARNING : INPUT_NOTE_INFO, "%s", err.text);
+        NOTE(p, count ? INPUT_NOTE_WARNING : INPUT_NOTE_INFO, "%s", err.text);
     }
 }
 
@@ -331,7 +318,7 @@ static void tell_unwanted(const struct etw_providers *p)
 {
     for (size_t i = 0; i < p->names.count; i++) {
         if (p->names.entries[i].plan->nothing) {
-            note(p, INPUT_NOTE_INFO, "provider %s is not enabled: no rule keeps its events",
+            NOTE(p, INPUT_NOTE_INFO, "provider %s is not enabled: no rule keeps its events",
                 p->names.entries[i].plan->label);
         }
     }
@@ -383,7 +370,7 @@ static void capture(struct etw_providers *p, uint64_t session, uint64_t now_ns,
         if (!(is_kernel
                     ? etw_kernel_rundown(session, target->label, &err)
                     : etw_enable_capture_state(session, target->label, &target->guid, 0, &err))) {
-            note(p, INPUT_NOTE_INFO, "%s", err.text);
+            NOTE(p, INPUT_NOTE_INFO, "%s", err.text);
         }
     }
 }

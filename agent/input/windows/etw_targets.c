@@ -1,12 +1,12 @@
 #include "input/windows/etw_targets.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "etw/etw_image_flags.h"
 #include "input/windows/etw_note.h"
+#include "input/windows/etw_tell.h"
 #include "platform/plat_child.h"
 
 /*
@@ -30,20 +30,7 @@ struct etw_targets {
     bool has_left_some; /* more processes run than a session can have; reported once */
 };
 
-static void note(const struct etw_targets *t, enum input_note level, const char *format, ...)
-    ETWSHIP_PRINTF(3, 4);
-
-static void note(const struct etw_targets *t, enum input_note level, const char *format, ...)
-{
-    char text[700];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (t->env.note) {
-        t->env.note(t->env.self, level, text);
-    }
-}
+#define NOTE(of, ...) etw_tell((of)->env.note, (of)->env.self, __VA_ARGS__)
 
 /* The program launched by earlier targets in this process. */
 struct launched {
@@ -135,7 +122,7 @@ static void remember_launched(const struct etw_targets *t, const struct plat_chi
         plat_child_pid(child), plat_child_started(child));
     if (!etw_note_save(
             t->env.data_dir, session_of(t), launched_kind, span_make(line, (size_t)size), &err)) {
-        note(t, INPUT_NOTE_WARNING, "%s. the next run would launch the program again", err.text);
+        NOTE(t, INPUT_NOTE_WARNING, "%s. the next run would launch the program again", err.text);
     }
 }
 
@@ -175,7 +162,7 @@ static void put_flags_back(struct etw_targets *t)
 {
     struct error err = {0};
     if (t->is_flagged && !etw_image_flags_restore(t->plan->heap.image, &err)) {
-        note(t, INPUT_NOTE_WARNING, "%s. every %s is still traced. remove its value TracingFlags",
+        NOTE(t, INPUT_NOTE_WARNING, "%s. every %s is still traced. remove its value TracingFlags",
             err.text, t->plan->heap.image);
     }
     t->is_flagged = false;
@@ -188,7 +175,7 @@ static void set_flags(struct etw_targets *t)
     struct error err = {0};
     t->is_flagged = etw_image_flags_set(t->plan->heap.image, t->plan->name, &err);
     if (!t->is_flagged && err.code != ERR_UNSUPPORTED) {
-        note(t, INPUT_NOTE_WARNING, "%s. heaps that %s creates during loading may be missing",
+        NOTE(t, INPUT_NOTE_WARNING, "%s. heaps that %s creates during loading may be missing",
             err.text, t->plan->heap.image);
     }
 }
@@ -205,13 +192,13 @@ static bool launch(struct etw_targets *t, struct error *err)
                                           : find_launched(t);
     if (child) {
         t->has_run = true;
-        note(t, INPUT_NOTE_INFO,
+        NOTE(t, INPUT_NOTE_INFO,
             "continues with %s, process %" PRIu32 ", launched by an earlier %s", heap->image,
             plat_child_pid(child), takes_over ? "configuration" : "run");
     } else if (takes_over) {
         be_over(t);
         delete_note(t);
-        note(t, INPUT_NOTE_INFO, "%s has ended", heap->image);
+        NOTE(t, INPUT_NOTE_INFO, "%s has ended", heap->image);
         return error_set(err, ERR_STOPPED, "%s has ended", heap->image);
     } else {
         set_flags(t);
@@ -241,7 +228,7 @@ static bool has_process(const struct etw_targets *t, uint32_t pid)
 static void tell_left(struct etw_targets *t)
 {
     if (!t->has_left_some) {
-        note(t, INPUT_NOTE_WARNING,
+        NOTE(t, INPUT_NOTE_WARNING,
             "processes: etwship traces the heaps of %d processes at most in a session. others of "
             "these names run, too, and are left out",
             ETW_MAX_HEAP_PROCESSES);
@@ -280,7 +267,7 @@ static bool find_running(struct etw_targets *t, struct error *err)
         size_t before = t->count;
         add_process(t, heap->pids[i], &why);
         if (t->count == before && is_first && why.code) {
-            note(t, INPUT_NOTE_WARNING, "pids: %s", why.text);
+            NOTE(t, INPUT_NOTE_WARNING, "pids: %s", why.text);
         }
     }
     for (size_t i = 0; i < heap->names->count; i++) {
@@ -294,7 +281,7 @@ static bool find_running(struct etw_targets *t, struct error *err)
             err, ERR_CONFIG, "pids: none of the processes is running. %.200s", why.text);
     }
     if (t->count > MANY_PROCESSES && heap->names->count) {
-        note(t, INPUT_NOTE_WARNING,
+        NOTE(t, INPUT_NOTE_WARNING,
             "processes: %zu traced processes may produce events faster than they can "
             "be read",
             t->count);
@@ -349,7 +336,7 @@ bool etw_targets_go(struct etw_targets *t, struct error *err)
         return false;
     }
     t->has_run = true;
-    note(t, INPUT_NOTE_INFO, "launched %s, process %" PRIu32, t->plan->heap.image,
+    NOTE(t, INPUT_NOTE_INFO, "launched %s, process %" PRIu32, t->plan->heap.image,
         plat_child_pid(t->children[0]));
     return true;
 }
@@ -380,14 +367,14 @@ static void add_processes(struct etw_targets *t)
         .stacks = heap->stacks,
         .stack_count = heap->stack_count};
     if (etw_heap_update(&t->plan->session, &request, &err)) {
-        note(t, INPUT_NOTE_INFO, "processes: %zu more are traced", t->count - before);
+        NOTE(t, INPUT_NOTE_INFO, "processes: %zu more are traced", t->count - before);
         return;
     }
     while (t->count > before) {
         plat_child_close(t->children[--t->count]);
     }
     t->cannot_add = true;
-    note(t, INPUT_NOTE_WARNING,
+    NOTE(t, INPUT_NOTE_WARNING,
         "processes: new ones are traced after the next start of the session. %s", err.text);
 }
 
@@ -411,10 +398,10 @@ static void tell_end(struct etw_targets *t)
     uint32_t code = UINT32_MAX;
     if (t->plan->heap.launch) {
         plat_child_has_ended(t->children[0], &code);
-        note(t, INPUT_NOTE_INFO, "%s has ended with exit code %" PRIu32, t->plan->heap.image, code);
+        NOTE(t, INPUT_NOTE_INFO, "%s has ended with exit code %" PRIu32, t->plan->heap.image, code);
         delete_note(t);
     } else {
-        note(t, INPUT_NOTE_INFO, "all processes whose heaps were traced have ended");
+        NOTE(t, INPUT_NOTE_INFO, "all processes whose heaps were traced have ended");
     }
 }
 
@@ -498,9 +485,9 @@ void etw_targets_stop(struct etw_targets *t)
     if (runs && heap->ends_program) {
         plat_child_kill(t->children[0]);
         delete_note(t);
-        note(t, INPUT_NOTE_INFO, "ended %s, as on_stop says", heap->image);
+        NOTE(t, INPUT_NOTE_INFO, "ended %s, as on_stop says", heap->image);
     } else if (runs) {
-        note(t, INPUT_NOTE_INFO, "%s, process %" PRIu32 ", continues", heap->image,
+        NOTE(t, INPUT_NOTE_INFO, "%s, process %" PRIu32 ", continues", heap->image,
             plat_child_pid(t->children[0]));
     }
 }
