@@ -37,11 +37,12 @@ static bool is_predefined(const struct model_name *name)
     return span_is(span_first(name->name, 4), "win:");
 }
 
-static struct model_name *new_name(
-    struct manifest_crim *p, enum model_kind kind, uint32_t offset, uint32_t message, uint32_t name)
+static struct model_name *new_name(struct manifest_crim *p, enum model_kind kind, uint32_t offset,
+    uint32_t message, uint32_t name, uint32_t value)
 {
     struct model_name *made = manifest_crim_allocate(p, sizeof(*made));
     if (made) {
+        made->value = value;
         made->name = manifest_crim_text(p, name);
         made->message = is_predefined(made) ? span_make(NULL, 0)
                                             : manifest_crim_message(p, message);
@@ -54,10 +55,7 @@ static void read_level(struct manifest_crim *p, uint32_t offset, struct reader *
 {
     uint32_t value = reader_u32(r);
     uint32_t message = reader_u32(r);
-    struct model_name *level = new_name(p, MODEL_LEVEL, offset, message, reader_u32(r));
-    if (level) {
-        level->value = value & UINT8_MAX;
-    }
+    new_name(p, MODEL_LEVEL, offset, message, reader_u32(r), value & UINT8_MAX);
 }
 
 static void read_task(struct manifest_crim *p, uint32_t offset, struct reader *r)
@@ -65,10 +63,7 @@ static void read_task(struct manifest_crim *p, uint32_t offset, struct reader *r
     uint32_t value = reader_u32(r);
     uint32_t message = reader_u32(r);
     reader_skip(r, 16); /* GUID of classic events */
-    struct model_name *task = new_name(p, MODEL_TASK, offset, message, reader_u32(r));
-    if (task) {
-        task->value = value & UINT16_MAX;
-    }
+    new_name(p, MODEL_TASK, offset, message, reader_u32(r), value & UINT16_MAX);
 }
 
 static void read_opcode(struct manifest_crim *p, uint32_t offset, struct reader *r)
@@ -76,17 +71,14 @@ static void read_opcode(struct manifest_crim *p, uint32_t offset, struct reader 
     reader_skip(r, 2); /* task: events name their opcode themselves */
     uint16_t value = reader_u16(r);
     uint32_t message = reader_u32(r);
-    struct model_name *opcode = new_name(p, MODEL_OPCODE, offset, message, reader_u32(r));
-    if (opcode) {
-        opcode->value = value & UINT8_MAX;
-    }
+    new_name(p, MODEL_OPCODE, offset, message, reader_u32(r), value & UINT8_MAX);
 }
 
 static void read_keyword(struct manifest_crim *p, uint32_t offset, struct reader *r)
 {
     uint64_t mask = reader_u64(r);
     uint32_t message = reader_u32(r);
-    struct model_name *keyword = new_name(p, MODEL_KEYWORD, offset, message, reader_u32(r));
+    struct model_name *keyword = new_name(p, MODEL_KEYWORD, offset, message, reader_u32(r), 0);
     if (!keyword || is_predefined(keyword)) {
         return;
     }
@@ -99,12 +91,12 @@ static void read_channel(struct manifest_crim *p, uint32_t offset, struct reader
     bool is_imported = reader_u32(r) & 1;
     uint32_t name = reader_u32(r);
     uint32_t value = reader_u32(r);
-    struct model_name *channel = new_name(p, MODEL_CHANNEL, offset, reader_u32(r), name);
+    struct model_name *channel = new_name(
+        p, MODEL_CHANNEL, offset, reader_u32(r), name, value & UINT8_MAX);
     if (!channel) {
         return;
     }
     manifest_model_add_channel(p->provider, channel);
-    channel->value = value & UINT8_MAX;
     const uint8_t *slash = channel->name.size ? memchr(channel->name.data, '/', channel->name.size)
                                               : NULL;
     if (slash && !is_imported && p->channel_prefix.size == 0) {

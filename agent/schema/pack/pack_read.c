@@ -306,12 +306,19 @@ static bool read_named(struct pack_reader *r, enum schema_unstated part, uint64_
            (pack_line_at_end(&r->in) || pack_line_text(&r->in, ret_name));
 }
 
-static bool read_opcode(struct pack_reader *r)
+static bool read_byte(
+    struct pack_reader *r, enum schema_unstated part, uint8_t *ret_value, struct span *ret_name)
 {
     uint64_t value = 0;
-    bool ok = read_named(r, SCHEMA_NO_OPCODE, UINT8_MAX, &value, &r->event.opcode_name);
-    r->event.descriptor.opcode = (uint8_t)value;
+    bool ok = read_named(r, part, UINT8_MAX, &value, ret_name);
+    *ret_value = (uint8_t)value;
     return ok;
+}
+
+static bool read_opcode(struct pack_reader *r)
+{
+    struct event_schema *event = &r->event;
+    return read_byte(r, SCHEMA_NO_OPCODE, &event->descriptor.opcode, &event->opcode_name);
 }
 
 static bool read_task(struct pack_reader *r)
@@ -324,18 +331,13 @@ static bool read_task(struct pack_reader *r)
 
 static bool read_level(struct pack_reader *r)
 {
-    uint64_t value = 0;
-    bool ok = read_named(r, SCHEMA_NO_LEVEL, UINT8_MAX, &value, &r->event.level_name);
-    r->event.descriptor.level = (uint8_t)value;
-    return ok;
+    return read_byte(r, SCHEMA_NO_LEVEL, &r->event.descriptor.level, &r->event.level_name);
 }
 
 static bool read_channel(struct pack_reader *r)
 {
-    uint64_t value = 0;
-    bool ok = read_named(r, SCHEMA_NO_CHANNEL, UINT8_MAX, &value, &r->event.channel_name);
-    r->event.descriptor.channel = (uint8_t)value;
-    return ok;
+    struct event_schema *event = &r->event;
+    return read_byte(r, SCHEMA_NO_CHANNEL, &event->descriptor.channel, &event->channel_name);
 }
 
 static bool read_keywords(struct pack_reader *r)
