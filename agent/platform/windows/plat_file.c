@@ -249,13 +249,12 @@ uint64_t plat_file_next_data(struct plat_file *file, uint64_t offset)
     return ok && data > offset ? data : offset;
 }
 
-/* Open the entry at ${path} to query it; INVALID_HANDLE_VALUE if there is none. */
-static HANDLE open_named(const char *path)
+HANDLE plat_file_look(const char *path, DWORD flags)
 {
     wchar_t *wide = plat_wide_path(path, NULL);
     HANDLE named = wide ? CreateFileW(wide, FILE_READ_ATTRIBUTES,
                               FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-                              OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL)
+                              OPEN_EXISTING, flags, NULL)
                         : INVALID_HANDLE_VALUE;
     free(wide);
     return named;
@@ -263,7 +262,7 @@ static HANDLE open_named(const char *path)
 
 bool plat_file_is_at(struct plat_file *file, const char *path)
 {
-    HANDLE named = open_named(path);
+    HANDLE named = plat_file_look(path, FILE_ATTRIBUTE_NORMAL);
     bool same = named != INVALID_HANDLE_VALUE && is_same_file(handle_of(file), named);
     if (named != INVALID_HANDLE_VALUE) {
         CloseHandle(named);
@@ -292,7 +291,7 @@ bool plat_file_id(struct plat_file *file, struct plat_file_id *ret_id)
 
 bool plat_file_id_at(const char *path, struct plat_file_id *ret_id)
 {
-    HANDLE named = open_named(path);
+    HANDLE named = plat_file_look(path, FILE_ATTRIBUTE_NORMAL);
     if (named == INVALID_HANDLE_VALUE) {
         return false;
     }

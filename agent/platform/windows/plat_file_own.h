@@ -16,6 +16,10 @@ struct plat_file {
  * memory. */
 struct plat_file *plat_file_wrap(HANDLE handle, const char *name, struct error *err);
 
+/* Open the entry at ${path} to query it, with ${flags} of CreateFileW. INVALID_HANDLE_VALUE: there
+ * is none. */
+HANDLE plat_file_look(const char *path, DWORD flags);
+
 /* Full rights for the system, administrators and the user of this process, inherited by everything
  * in a folder, and nothing inherited from above. The caller frees it with LocalFree; NULL: the user
  * is unknown. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <windows.h>
 
+#include "platform/windows/plat_file_own.h"
 #include "platform/windows/plat_wide.h"
 
 /* Windows locks are mandatory: the locked byte lies beyond the text of the file, so that others can
@@ -18,13 +19,8 @@ struct plat_stamp plat_path_stamp(const char *path)
 {
     BY_HANDLE_FILE_INFORMATION info;
     struct plat_stamp stamp = {.id = 0};
-    wchar_t *wide = plat_wide_path(path, NULL);
     /* NTFS reports stale data by name for a file that is being written, so it is opened */
-    HANDLE handle = wide ? CreateFileW(wide, FILE_READ_ATTRIBUTES,
-                               FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-                               OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL)
-                         : INVALID_HANDLE_VALUE;
-    free(wide);
+    HANDLE handle = plat_file_look(path, FILE_FLAG_BACKUP_SEMANTICS);
     if (handle == INVALID_HANDLE_VALUE) {
         return stamp;
     }
