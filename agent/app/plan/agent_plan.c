@@ -204,12 +204,12 @@ static bool find_filters(
         return error_set(err, ERR_MEMORY, "out of memory for filters");
     }
     size_t output_count = list_outputs(plan, index, f->outputs);
-    for (size_t i = 0; i < session->gate_count; i++) {
-        f->gates[i] = session->gates[i].filter;
+    for (size_t i = 0; i < session->rules.gate_count; i++) {
+        f->gates[i] = session->rules.gates[i].filter;
     }
     f->scope = (struct app_scope_settings){.session = plan->session_configs[index],
         .lists = f->gates,
-        .list_count = session->gate_count,
+        .list_count = session->rules.gate_count,
         .outputs = f->outputs,
         .output_count = output_count == SIZE_MAX ? 0 : output_count,
         .memory = &plan->memory};
@@ -284,11 +284,11 @@ static bool plan_providers(struct agent_plan *plan, const struct agent_plan_sett
                 &gate->gate, err);
             entries[i] = gate->gate.filter;
             if (ok && filter_has_edits(gate->gate.filter)) {
-                plan->sessions[index].edits = edit;
+                plan->sessions[index].rules.edits = edit;
             }
         }
     }
-    plan->sessions[index].selects = selection->gate_count ? selects : NULL;
+    plan->sessions[index].rules.selects = selection->gate_count ? selects : NULL;
     return ok && (!selection->is_live || plan_scopes(plan, settings, index, entries, specs, err));
 }
 
@@ -423,7 +423,7 @@ static bool plan_session(struct agent_plan *plan, size_t index,
     *session = (struct pipeline_session){.name = config->name,
         .shown = plan->events_of[index]->name,
         .ansi = ansi,
-        .gates = gates,
+        .rules.gates = gates,
         .replayable = config->ops->replayable,
         .waits = config->ops->waits,
         .block_for_ns = config->block_for_ns,
@@ -437,19 +437,19 @@ static bool plan_session(struct agent_plan *plan, size_t index,
     }
     list_streams(plan, index);
     if (plan->all.filter) {
-        gates[session->gate_count++] = plan->all;
+        gates[session->rules.gate_count++] = plan->all;
     }
     struct gate own = {.filter = NULL};
     if (!compile(plan, &config->filters, "session ", config->name, &own, err)) {
         return false;
     }
     if (own.filter) {
-        gates[session->gate_count++] = own;
+        gates[session->rules.gate_count++] = own;
     }
     if (config->providers.count) {
         struct session_selection *selection = &plan->selections[index];
-        session->wants = wants;
-        session->selection = selection;
+        session->rules.wants = wants;
+        session->rules.selection = selection;
         return plan_providers(plan, settings, index, selection, err);
     }
     return plan_budgets(plan, settings->config, index, NULL, err) &&

@@ -46,8 +46,8 @@ static uint64_t find(const struct agent_setup *setup, size_t index,
     }
     const struct filter *filters[2];
     size_t filter_count = 0;
-    for (size_t i = 0; nothing && i < session->gate_count; i++) {
-        filters[filter_count++] = session->gates[i].filter;
+    for (size_t i = 0; nothing && i < session->rules.gate_count; i++) {
+        filters[filter_count++] = session->rules.gates[i].filter;
     }
     const struct schema_cache_settings definitions = {.shared = setup->schemas};
     struct error err;

@@ -30,7 +30,7 @@ struct trace_run_settings {
     uint64_t max_events;         /* to read; 0: no limit */
 
     const struct filter *filter; /* of events; NULL: all */
-    /* See worker_session. */
+    /* See worker_rules. */
     bool (*wants)(const void *self, const struct event *event);
     const void *selection;
     struct event_observer observer; /* of the events that these keep, after they were written */

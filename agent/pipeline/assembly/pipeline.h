@@ -30,14 +30,8 @@ struct pipeline_session {
     struct input_decoding decoding;
     const struct codepage *ansi;
     struct process_table
-        *processes;           /* of its events, which may be other sessions', too; NULL: none */
-    const struct gate *gates; /* see worker_session */
-    size_t gate_count;
-    bool (*wants)(const void *self, const struct event *event);
-    bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
-    void (*edits)(const void *self, struct filter_scratch *scratch, const struct event *event,
-        struct event_editor *editor);
-    const void *selection;
+        *processes; /* of its events, which may be other sessions', too; NULL: none */
+    struct worker_rules rules;
     bool replayable;
     bool waits; /* for room, as if replayable: the next run reads what was not taken */
     uint64_t block_for_ns;

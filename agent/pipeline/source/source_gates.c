@@ -22,19 +22,19 @@ struct source_gates {
 static const struct gate *gate_at(const struct source_gates_settings *settings, size_t index)
 {
     const struct worker_session *session = settings->session;
-    if (index < session->gate_count) {
-        return &session->gates[index];
+    if (index < session->rules.gate_count) {
+        return &session->rules.gates[index];
     }
-    return &settings->streams[session->streams[index - session->gate_count]].gate;
+    return &settings->streams[session->streams[index - session->rules.gate_count]].gate;
 }
 
 /* Can any of them drop an event by its header? */
 static bool is_needed(const struct source_gates_settings *settings)
 {
     const struct worker_session *session = settings->session;
-    bool all = session->stream_count > 0 && !session->wants && !session->selects;
-    for (size_t i = 0; i < session->gate_count; i++) {
-        if (filter_drops_early(session->gates[i].filter)) {
+    bool all = session->stream_count > 0 && !session->rules.wants && !session->rules.selects;
+    for (size_t i = 0; i < session->rules.gate_count; i++) {
+        if (filter_drops_early(session->rules.gates[i].filter)) {
             return true;
         }
     }
@@ -53,7 +53,7 @@ static const struct filter *find_alone(const struct source_gates_settings *setti
     for (size_t i = 0; i < session->stream_count; i++) {
         streams_keep |= !settings->streams[session->streams[i]].gate.filter;
     }
-    return session->gate_count == 1 && streams_keep ? session->gates[0].filter : NULL;
+    return session->rules.gate_count == 1 && streams_keep ? session->rules.gates[0].filter : NULL;
 }
 
 bool source_gates_create(const struct source_gates_settings *settings,
@@ -69,7 +69,7 @@ bool source_gates_create(const struct source_gates_settings *settings,
         return error_set(err, ERR_MEMORY, "out of memory for filters");
     }
     gates->settings = *settings;
-    gates->count = session->gate_count + session->stream_count;
+    gates->count = session->rules.gate_count + session->stream_count;
     gates->alone = find_alone(settings);
     gates->asked = calloc(gates->count, sizeof(*gates->asked));
     gates->counted = calloc(gates->count, sizeof(*gates->counted));
@@ -136,7 +136,7 @@ static enum filter_verdict ask_session(
     struct source_gates *gates, const struct event *event, size_t *ret_asked)
 {
     enum filter_verdict all = FILTER_KEEP;
-    for (size_t i = 0; i < gates->settings.session->gate_count; i++) {
+    for (size_t i = 0; i < gates->settings.session->rules.gate_count; i++) {
         bool open;
         enum filter_verdict verdict = ask(gates, i, event, &open);
         *ret_asked = i + 1;
@@ -150,7 +150,7 @@ static enum filter_verdict ask_session(
 
 static bool all_streams_drop(struct source_gates *gates, const struct event *event)
 {
-    for (size_t i = gates->settings.session->gate_count; i < gates->count; i++) {
+    for (size_t i = gates->settings.session->rules.gate_count; i < gates->count; i++) {
         bool open;
         if (!gates->asked[i].gate || ask(gates, i, event, &open) != FILTER_DROP) {
             return false;
@@ -187,8 +187,9 @@ enum source_gates_level source_gates_ask(struct source_gates *gates,
         return SOURCE_GATES_SESSION;
     }
     const struct worker_session *session = gates->settings.session;
-    bool may_ask_streams = verdict == FILTER_KEEP && !session->wants && !session->selects &&
-                           gates->count <= MAX_TOLD && sequence >= gates->last_resume;
+    bool may_ask_streams = verdict == FILTER_KEEP && !session->rules.wants &&
+                           !session->rules.selects && gates->count <= MAX_TOLD &&
+                           sequence >= gates->last_resume;
     if (may_ask_streams && all_streams_drop(gates, &event)) {
         *ret_tag = tag_of(gates, gates->count, SOURCE_GATES_STREAMS);
         return SOURCE_GATES_STREAMS;
@@ -199,7 +200,7 @@ enum source_gates_level source_gates_ask(struct source_gates *gates,
 enum source_gates_level source_gates_count(struct source_gates *gates, uint64_t tag, uint64_t count)
 {
     enum source_gates_level level = tag % 2 ? SOURCE_GATES_STREAMS : SOURCE_GATES_SESSION;
-    size_t gate_count = gates->settings.session->gate_count;
+    size_t gate_count = gates->settings.session->rules.gate_count;
     uint64_t left = tag / 2;
     for (size_t i = 0; count && left; i++, left /= DIGIT) {
         struct gate_view *view = &gates->counted[i];

@@ -187,7 +187,7 @@ static bool roll_up(struct decode_worker *worker, const struct item *item, size_
      * open window's first event must not say that the output had no more than that. */
     if (sequence <= session->resume_max[index] + 1 ||
         !gate_rolls(
-            context->gates, session->gate_count, &context->stream_gates[index], time, &key)) {
+            context->gates, session->rules.gate_count, &context->stream_gates[index], time, &key)) {
         return false;
     }
     struct roll_list *list = slab->rolls[index];

@@ -36,21 +36,26 @@ struct worker_stream {
     size_t output_count;
 };
 
+/* What is kept of the events of a session, and what rules change of them. Any worker. */
+struct worker_rules {
+    const struct gate *gates; /* lists of rules that every event must pass */
+    size_t gate_count;
+    /* Is an event wanted at all (the session's providers)? As far as its record and definition
+     * tell, which is all that ${event} has; and once it is decoded. NULL: all are. */
+    bool (*wants)(const void *self, const struct event *event);
+    bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
+    /* Apply what the rules of these do to an event that is wanted. NULL: nothing. */
+    void (*edits)(const void *self, struct filter_scratch *scratch, const struct event *event,
+        struct event_editor *editor);
+    const void *selection;
+};
+
 struct worker_session {
     const char *name;                /* etw.session; NULL: the agent itself */
     uint8_t pointer_size;            /* event_decode.h */
     const struct codepage *ansi;     /* of its strings */
     struct process_table *processes; /* the process of an event; NULL: not added */
-    const struct gate *gates;        /* lists of rules that every event must pass */
-    size_t gate_count;
-    /* Is an event wanted at all (the session's providers)? As far as its record and definition
-     * tell, which is all that ${event} has; and once it is decoded. Any worker. NULL: all are. */
-    bool (*wants)(const void *self, const struct event *event);
-    bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
-    /* Apply what the rules of these do to an event that is wanted. Any worker. NULL: nothing. */
-    void (*edits)(const void *self, struct filter_scratch *scratch, const struct event *event,
-        struct event_editor *editor);
-    const void *selection;
+    struct worker_rules rules;
     const size_t *streams;      /* that take it, by piece of a slab */
     const uint64_t *resume;     /* by piece: what is numbered up to here, all outputs of that
                                     stream had before a restart, … */

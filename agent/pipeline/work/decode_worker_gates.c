@@ -12,13 +12,13 @@ bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct
 {
     const struct worker_session *session = &worker->settings.sessions[index];
     struct context *context = &worker->contexts[index];
-    context->gates = calloc(session->gate_count + 1, sizeof(*context->gates));
+    context->gates = calloc(session->rules.gate_count + 1, sizeof(*context->gates));
     context->stream_gates = calloc(session->stream_count + 1, sizeof(*context->stream_gates));
     bool ok = context->gates && context->stream_gates;
-    context->has_gates = session->gate_count > 0;
-    for (size_t i = 0; ok && i < session->gate_count; i++) {
-        context->rolls_up |= session->gates[i].rolls_up;
-        ok = gate_view_init(&context->gates[i], &session->gates[i], err);
+    context->has_gates = session->rules.gate_count > 0;
+    for (size_t i = 0; ok && i < session->rules.gate_count; i++) {
+        context->rolls_up |= session->rules.gates[i].rolls_up;
+        ok = gate_view_init(&context->gates[i], &session->rules.gates[i], err);
     }
     for (size_t i = 0; ok && i < session->stream_count; i++) {
         const struct gate *gate = &worker->settings.streams[session->streams[i]].gate;
@@ -28,7 +28,7 @@ bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct
             ok = gate_view_init(&context->stream_gates[i], gate, err);
         }
     }
-    context->is_filtered = context->has_gates || session->wants || session->selects;
+    context->is_filtered = context->has_gates || session->rules.wants || session->rules.selects;
     return ok;
 }
 
@@ -36,7 +36,7 @@ void decode_worker_gates_fini(struct decode_worker *worker, size_t index)
 {
     struct context *context = &worker->contexts[index];
     const struct worker_session *session = &worker->settings.sessions[index];
-    for (size_t i = 0; context->gates && i < session->gate_count; i++) {
+    for (size_t i = 0; context->gates && i < session->rules.gate_count; i++) {
         gate_view_fini(&context->gates[i]);
     }
     for (size_t i = 0; context->stream_gates && i < session->stream_count; i++) {
@@ -74,16 +74,17 @@ static enum filter_verdict ask_stream(
 static enum filter_verdict ask_selection(
     const struct worker_session *session, struct filter_scratch *scratch, const struct stage *stage)
 {
-    bool waits = (session->wants && !stage->is_described) ||
-                 (session->selects && (!stage->decoded || stage->is_partial));
-    if (session->wants && stage->is_described &&
-        !session->wants(session->selection, stage->event)) {
+    bool waits = (session->rules.wants && !stage->is_described) ||
+                 (session->rules.selects && (!stage->decoded || stage->is_partial));
+    if (session->rules.wants && stage->is_described &&
+        !session->rules.wants(session->rules.selection, stage->event)) {
         return FILTER_DROP;
     }
     if (waits) {
         return FILTER_UNDECIDED;
     }
-    return !session->selects || session->selects(session->selection, scratch, stage->event)
+    return !session->rules.selects ||
+                   session->rules.selects(session->rules.selection, scratch, stage->event)
                ? FILTER_KEEP
                : FILTER_DROP;
 }
@@ -96,7 +97,7 @@ static enum filter_verdict ask_gates(struct decode_worker *worker, const struct 
     const struct worker_session *session = &worker->settings.sessions[slab->session];
     struct context *context = &worker->contexts[slab->session];
     *ret_accepted = false;
-    enum filter_verdict verdict = gate_ask_all(context->gates, session->gate_count,
+    enum filter_verdict verdict = gate_ask_all(context->gates, session->rules.gate_count,
         &context->scratch, stage->event, stage->choice, stage->decoded);
     if (verdict != FILTER_KEEP) {
         return verdict;
@@ -105,7 +106,7 @@ static enum filter_verdict ask_gates(struct decode_worker *worker, const struct 
     if (verdict != FILTER_KEEP) {
         return verdict;
     }
-    for (size_t i = 0; i < session->gate_count; i++) {
+    for (size_t i = 0; i < session->rules.gate_count; i++) {
         if (!gate_charge(&context->gates[i], slab->session, stage->event->record)) {
             return FILTER_DROP;
         }
@@ -133,12 +134,13 @@ static bool decode_for_gates(struct decode_worker *worker, const struct slab *sl
 {
     const struct worker_session *session = &worker->settings.sessions[slab->session];
     struct context *context = &worker->contexts[slab->session];
-    if (choice->count != 1 || (session->selects && session->gate_count == 0)) {
+    if (choice->count != 1 || (session->rules.selects && session->rules.gate_count == 0)) {
         return false;
     }
     event->schema = choice->list[0];
-    uint16_t fields = gate_fields(context->gates, session->gate_count, &context->scratch, event);
-    if (!session->selects) {
+    uint16_t fields = gate_fields(
+        context->gates, session->rules.gate_count, &context->scratch, event);
+    if (!session->rules.selects) {
         uint16_t more = gate_fields(
             context->stream_gates, slab->piece_count, &context->scratch, event);
         fields = more > fields ? more : fields;
@@ -155,7 +157,7 @@ bool decode_worker_gates_decode(
     struct stage stage = {.event = event};
     enum filter_verdict verdict = FILTER_UNDECIDED;
     *ret_accepted = false;
-    gate_begin(context->gates, session->gate_count);
+    gate_begin(context->gates, session->rules.gate_count);
     gate_begin(context->stream_gates, slab->piece_count);
     if (context->has_gates) {
         verdict = ask_gates(worker, slab, &stage, ret_accepted);
@@ -166,7 +168,7 @@ bool decode_worker_gates_decode(
     stage.choice = schema_cache_find(context->decode.cache, event->record);
     stage.is_described = stage.choice->count <= 1 && !stage.choice->late;
     event->schema = stage.is_described && stage.choice->count ? stage.choice->list[0] : NULL;
-    if (session->gate_count == 0) {
+    if (session->rules.gate_count == 0) {
         enum filter_verdict selected = ask_selection(session, &context->scratch, &stage);
         if (selected == FILTER_DROP) {
             return false;
@@ -222,7 +224,7 @@ void decode_worker_gates_flush(struct decode_worker *worker, const struct slab *
 {
     const struct worker_session *session = &worker->settings.sessions[slab->session];
     struct context *context = &worker->contexts[slab->session];
-    for (size_t i = 0; i < session->gate_count; i++) {
+    for (size_t i = 0; i < session->rules.gate_count; i++) {
         static const size_t all = SIZE_MAX;
         gate_flush(&context->gates[i]);
         tell_held(worker, slab, &context->gates[i], &all, 1);

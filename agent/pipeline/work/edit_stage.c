@@ -21,8 +21,8 @@ static bool edits(const struct gate_view *view)
 bool edit_stage_is_needed(const struct worker_session *session, const struct gate_view *gates,
     const struct gate_view *stream_gates)
 {
-    bool needed = session->edits != NULL;
-    for (size_t i = 0; i < session->gate_count; i++) {
+    bool needed = session->rules.edits != NULL;
+    for (size_t i = 0; i < session->rules.gate_count; i++) {
         needed = needed || edits(&gates[i]);
     }
     for (size_t i = 0; i < session->stream_count; i++) {
@@ -35,13 +35,13 @@ const struct event *edit_stage_begin(struct edit_stage *stage, const struct work
     struct gate_view *gates, struct filter_scratch *scratch, const struct event *event)
 {
     event_editor_begin(stage->all, event, scratch->paths.agent);
-    for (size_t i = 0; i < session->gate_count; i++) {
+    for (size_t i = 0; i < session->rules.gate_count; i++) {
         if (edits(&gates[i])) {
             gate_edit(&gates[i], scratch, event, stage->all);
         }
     }
-    if (session->edits) {
-        session->edits(session->selection, scratch, event, stage->all);
+    if (session->rules.edits) {
+        session->rules.edits(session->rules.selection, scratch, event, stage->all);
     }
     return event_editor_finish(stage->all, &scratch->paths);
 }

@@ -294,7 +294,8 @@ static void a_verdict_is_the_same_at_every_stage(void **state)
         struct filter *filter = filter_create(&rule, 1, &place, NULL);
         assert_non_null(filter);
         const struct gate gate = {.filter = filter};
-        const struct worker_session session = {.name = "s", .gates = &gate, .gate_count = 1};
+        const struct worker_session session = {
+            .name = "s", .rules = {.gates = &gate, .gate_count = 1}};
         const struct source_gates_settings settings = {.session = &session};
         struct source_gates *source;
         assert_true(source_gates_create(&settings, &source, NULL));

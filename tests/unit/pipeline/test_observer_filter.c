@@ -19,9 +19,8 @@ static void a_filter_drops_and_counts_events_by_rule(void **state)
     assert_non_null(filter);
     const struct gate by = {.filter = filter, .hits = hits, .dropped = dropped};
     struct fixture f;
-    fixture_start(
-        &f, &(struct pipeline_session){
-                .decoding = {.stack_walk = STACK_WALK_JOIN}, .gates = &by, .gate_count = 1});
+    fixture_start(&f, &(struct pipeline_session){.decoding = {.stack_walk = STACK_WALK_JOIN},
+                          .rules = {.gates = &by, .gate_count = 1}});
     struct event_record started = manifest_event(3);
     started.descriptor.opcode = 1;
     assert_true(push(&f, started, "")); /* 1: rule 0 */
@@ -64,9 +63,8 @@ static void what_the_header_drops_takes_its_stack_along(void **state)
     assert_non_null(filter);
     const struct gate by = {.filter = filter, .hits = hits, .dropped = dropped};
     struct fixture f;
-    fixture_start(
-        &f, &(struct pipeline_session){
-                .decoding = {.stack_walk = STACK_WALK_JOIN}, .gates = &by, .gate_count = 1});
+    fixture_start(&f, &(struct pipeline_session){.decoding = {.stack_walk = STACK_WALK_JOIN},
+                          .rules = {.gates = &by, .gate_count = 1}});
     struct event_record other = kernel_event(0x0302);
     other.time_raw = 2000;
     assert_true(push(&f, other, "00"));                         /* 1 */
@@ -105,9 +103,8 @@ static void doubt_is_counted_once(void **state)
         assert_non_null(filter);
         const struct gate by = {.filter = filter, .hits = hits, .dropped = dropped};
         struct fixture f;
-        fixture_start(
-            &f, &(struct pipeline_session){
-                    .decoding = {.stack_walk = STACK_WALK_JOIN}, .gates = &by, .gate_count = 1});
+        fixture_start(&f, &(struct pipeline_session){.decoding = {.stack_walk = STACK_WALK_JOIN},
+                              .rules = {.gates = &by, .gate_count = 1}});
         assert_true(push(&f, manifest_event(3), ""));
         assert_true(push(&f, manifest_event(3), ""));
         fixture_finish(&f);
@@ -132,8 +129,8 @@ static void what_is_not_wanted_has_its_turn_and_its_number(void **state)
 {
     (void)state;
     struct fixture f;
-    fixture_start(&f, &(struct pipeline_session){
-                          .decoding = {.stack_walk = STACK_WALK_JOIN}, .wants = wants_no_code_1});
+    fixture_start(&f, &(struct pipeline_session){.decoding = {.stack_walk = STACK_WALK_JOIN},
+                          .rules.wants = wants_no_code_1});
     assert_true(push(&f, manifest_event(3), ""));               /* 1 */
     assert_true(push(&f, manifest_event(1), "0011"));           /* 2: not wanted */
     assert_true(push(&f, kernel_event(0x0301), "00"));          /* 3 */

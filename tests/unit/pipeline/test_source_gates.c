@@ -52,8 +52,7 @@ static void rig_init(struct rig *rig, const char *const texts[GATES + STREAMS])
         }
     }
     rig->session = (struct worker_session){.name = "s",
-        .gates = rig->gates,
-        .gate_count = GATES,
+        .rules = {.gates = rig->gates, .gate_count = GATES},
         .streams = rig->stream_numbers,
         .resume = rig->resume,
         .stream_count = STREAMS};
@@ -153,7 +152,7 @@ static void streams_are_asked_where_all_of_them_begin_and_nothing_else_selects(v
     assert_int_equal(ask(&rig, 1, &tag), SOURCE_GATES_PASS);
     rig_fini(&rig);
     rig_init(&rig, texts);
-    rig.session.selects = select_all;
+    rig.session.rules.selects = select_all;
     rig_start(&rig);
     assert_int_equal(ask(&rig, 1, &tag), SOURCE_GATES_PASS);
     assert_int_equal(ask(&rig, 9, &tag), SOURCE_GATES_SESSION);
