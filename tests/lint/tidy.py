@@ -10,6 +10,7 @@ not looked at again until that changes.
 """
 
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import os
@@ -44,25 +45,47 @@ def commands(build):
     return found
 
 
-def seen(entry, common):
+def recorded(build):
+    """Of each object that is younger than all that was compiled into it, the files of the project in it. The build
+    knows them; to ask clang for each source takes a sixth of the time that clang-tidy takes."""
+    done = subprocess.run(["ninja", "-C", build, "-t", "deps"], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=False)
+    found = {}
+    for block in done.stdout.split("\n\n"):
+        head, *lines = block.strip().splitlines() or [""]
+        names = [line.strip() for line in lines if not line.startswith("    /usr/")]
+        with contextlib.suppress(OSError):
+            made = (build / head.partition(": #deps ")[0]).stat().st_mtime_ns
+            if head.endswith("(VALID)") and all((build / name).stat().st_mtime_ns <= made for name in names):
+                found[head.partition(": #deps ")[0]] = names
+    return found
+
+
+def asked(entry, options):
+    """The same from clang; None: the source includes a missing file."""
+    done = subprocess.run(["clang", "-MM", "-w", *options], cwd=entry["directory"], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return done.stdout.replace("\\\n", " ").split()[1:] if done.returncode == 0 else None
+
+
+def seen(entry, common, known):
     """A hash of a source and of all project files that it includes; None: it includes a missing file, which
     clang-tidy reports better."""
     command = shlex.split(entry["command"])
     out = command.index("-o")
     options = [word for word in command[1:out] + command[out + 2:] if word != "-c"]
-    done = subprocess.run(["clang", "-MM", "-w", *options], cwd=entry["directory"], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
+    names = known.get(command[out + 1]) or asked(entry, options)
+    if names is None:
         return None
     told = [word for word in options if word.startswith(("-W", "-std", "-m", "-D"))]
     key = hashlib.sha256(common + " ".join(told).encode())
-    for name in done.stdout.replace("\\\n", " ").split()[1:]:
-        key.update(b"\0" + Path(entry["directory"], name).read_bytes())
+    for path in sorted({os.path.realpath(os.path.join(entry["directory"], name)) for name in names}):
+        key.update(b"\0" + Path(path).read_bytes())
     return key.hexdigest()
 
 
-def check(source, entry, folder, arguments, common):
-    key = seen(entry, common)
+def check(source, entry, folder, arguments, common, known):
+    key = seen(entry, common, known)
     if key and (CACHE / key).exists():
         return ""
     done = subprocess.run(["clang-tidy", "-p", folder, *arguments, source],
@@ -77,7 +100,8 @@ def main():
     if not shutil.which("clang-tidy") or not shutil.which("clang"):
         print("skipped: clang-tidy is not installed")
         return SKIPPED
-    entries = commands(Path(sys.argv[1]))
+    build = Path(sys.argv[1])
+    entries, known = commands(build), recorded(build)
     arguments = ARGUMENTS + ([] if "--deep" in sys.argv else STATES)
     version = subprocess.run(["clang-tidy", "--version"], stdout=subprocess.PIPE, check=True).stdout
     common = version + Path(".clang-tidy").read_bytes() + " ".join(arguments).encode()
@@ -85,7 +109,7 @@ def main():
         with open(Path(folder, "compile_commands.json"), "w", encoding="utf-8") as file:
             json.dump(list(entries.values()), file)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            checked = pool.map(lambda item: check(*item, folder, arguments, common),
+            checked = pool.map(lambda item: check(*item, folder, arguments, common, known),
                                sorted(entries.items()))
             said = [text for text in checked if text]
     print("".join(said), end="")
