@@ -25,39 +25,37 @@ struct agent_sessions_settings {
 /* Make the inputs. NULL with ${err} set. */
 struct agent_sessions *agent_sessions_create(
     const struct agent_sessions_settings *settings, struct error *err);
-void agent_sessions_destroy(
-    struct agent_sessions *sessions); /* joined, or not started; NULL is fine */
+/* They are joined, or have not been started. NULL is fine. */
+void agent_sessions_destroy(struct agent_sessions *all);
 
 /* False with ${err} set: stop and join those that run. */
-bool agent_sessions_start(
-    struct agent_sessions *sessions, struct pipeline *pipeline, struct error *err);
+bool agent_sessions_start(struct agent_sessions *all, struct pipeline *pipeline, struct error *err);
 
 /* Any thread. */
-void agent_sessions_stop(struct agent_sessions *sessions);
+void agent_sessions_stop(struct agent_sessions *all);
 
 /* An output has ended: stop the sessions that no output needs any more. False: no output is left.
  * Any thread. */
-bool agent_sessions_end_output(struct agent_sessions *sessions, size_t output);
+bool agent_sessions_end_output(struct agent_sessions *all, size_t output);
 
 /* How sessions and outputs are, by number. Any thread. */
-void agent_sessions_look(struct agent_sessions *sessions, struct agent_session_state *ret_sessions,
-    bool *ret_ended_outputs);
+void agent_sessions_look(
+    struct agent_sessions *all, struct agent_session_state *ret_sessions, bool *ret_ended_outputs);
 
 /* Tell sessions that ${next} continues to leave running what they run; before they are stopped. */
-void agent_sessions_leave_running(struct agent_sessions *sessions, const struct agent_setup *next);
+void agent_sessions_leave_running(struct agent_sessions *all, const struct agent_setup *next);
 
-void agent_sessions_join(struct agent_sessions *sessions);
+void agent_sessions_join(struct agent_sessions *all);
 
 /* They are joined. Add what they have left running. */
-void agent_sessions_note_running(
-    const struct agent_sessions *sessions, struct agent_takeover *takeover);
-enum input_end agent_sessions_end(const struct agent_sessions *sessions, size_t session);
-uint64_t agent_sessions_damaged(const struct agent_sessions *sessions, size_t session);
+void agent_sessions_note_running(const struct agent_sessions *all, struct agent_takeover *takeover);
+enum input_end agent_sessions_end(const struct agent_sessions *all, size_t session);
+uint64_t agent_sessions_damaged(const struct agent_sessions *all, size_t session);
 
 /* pipeline_settings: on the session's thread. */
 void agent_sessions_step(
-    struct agent_sessions *sessions, uint32_t index, const struct provider_change *change);
-void agent_sessions_damage(struct agent_sessions *sessions, uint32_t index,
+    struct agent_sessions *all, uint32_t index, const struct provider_change *change);
+void agent_sessions_damage(struct agent_sessions *all, uint32_t index,
     const struct trace_info *trace, uint64_t offset, const char *what);
 
 #endif
