@@ -13,23 +13,8 @@ bool delivery_id_is_replayed(const struct delivery *delivery, size_t index)
     return positions && record_position_is_known(&positions[place_of(delivery, index)]);
 }
 
-/* The identity of the file that ${position} is in: of most records that of the previous one, whose
- * id ${previous} has its digits. */
-static uint8_t *put_file_id(uint8_t *p, const struct delivery *delivery, size_t index,
-    const struct record_position *position, const char *previous)
-{
-    enum { DIGITS = 2 * sizeof(position->file_id) };
-    if (previous && delivery_id_is_replayed(delivery, index - 1) &&
-        memcmp(delivery->ids->positions[place_of(delivery, index - 1)].file_id, position->file_id,
-            sizeof(position->file_id)) == 0) {
-        memcpy(p, previous, DIGITS);
-        return p + DIGITS;
-    }
-    return put_hex_bytes(p, span_make(position->file_id, sizeof(position->file_id)));
-}
-
-size_t delivery_id_write_next(const struct delivery *delivery, size_t index, const char *previous,
-    char ret_id[DELIVERY_ID_MAX])
+size_t delivery_id_write(
+    const struct delivery *delivery, size_t index, char ret_id[DELIVERY_ID_MAX])
 {
     const struct delivery_ids *ids = delivery->ids;
     uint32_t at = place_of(delivery, index);
@@ -43,7 +28,7 @@ size_t delivery_id_write_next(const struct delivery *delivery, size_t index, con
     uint8_t *p = (uint8_t *)ret_id;
     if (delivery_id_is_replayed(delivery, index)) {
         const struct record_position *position = &ids->positions[at];
-        p = put_file_id(p, delivery, index, position, previous);
+        p = put_hex_bytes(p, span_make(position->file_id, sizeof(position->file_id)));
         p = put_hex_all(p, position->buffer_offset << 16) - 4; /* offsets have 48 bits */
         p = put_hex_all(p, (uint64_t)position->record_offset << 32 | ids->stream_hash);
     } else {
@@ -57,10 +42,4 @@ bool delivery_id_always(const void *settings)
 {
     (void)settings;
     return true;
-}
-
-size_t delivery_id_write(
-    const struct delivery *delivery, size_t index, char ret_id[DELIVERY_ID_MAX])
-{
-    return delivery_id_write_next(delivery, index, NULL, ret_id);
 }

@@ -31,11 +31,6 @@ enum { DELIVERY_ID_MAX = 60 };
 size_t delivery_id_write(
     const struct delivery *delivery, size_t index, char ret_id[DELIVERY_ID_MAX]);
 
-/* The same, faster for records in their order: ${previous} is the id of the record before it, which
- * this function has written; NULL: there is none. */
-size_t delivery_id_write_next(const struct delivery *delivery, size_t index, const char *previous,
-    char ret_id[DELIVERY_ID_MAX]);
-
 /* True if the id of record ${index} is a position in a file. Then the destination may have it from
  * an earlier reading. */
 bool delivery_id_is_replayed(const struct delivery *delivery, size_t index);

@@ -154,13 +154,6 @@ static bool reserve_lines(struct es_bulk *bulk, const struct delivery *delivery)
     return buf_reserve(&bulk->lines, room);
 }
 
-/* The id in the line of record ${index}, which was written. */
-static const char *id_of(const struct es_bulk *bulk, const struct delivery *delivery, size_t index)
-{
-    size_t head_bytes = head_of(bulk, route_of(delivery, index)).size;
-    return (const char *)bulk->parts[index * ES_BULK_PARTS].data + head_bytes;
-}
-
 static struct span line_of(
     struct es_bulk *bulk, const struct delivery *delivery, size_t index, bool ids)
 {
@@ -171,8 +164,7 @@ static struct span line_of(
     struct buf *lines = &bulk->lines; /* which has the room */
     size_t start = lines->size;
     buf_add_span(lines, head);
-    lines->size += delivery_id_write_next(delivery, index,
-        index ? id_of(bulk, delivery, index - 1) : NULL, (char *)lines->data + lines->size);
+    lines->size += delivery_id_write(delivery, index, (char *)lines->data + lines->size);
     buf_add_span(lines, buf_span(&bulk->tail));
     return span_from(buf_span(lines), start);
 }

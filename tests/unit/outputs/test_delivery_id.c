@@ -48,30 +48,6 @@ static void a_record_of_a_file_is_called_by_where_it_stands(void **state)
     assert_true(delivery_id_is_replayed(&delivery, 2));
 }
 
-/* A live one, two of one file, one of another file, and a live one again. */
-static void one_after_the_other_they_have_the_same_ids(void **state)
-{
-    (void)state;
-    enum { RECORDS = 5 };
-    struct record_position mixed[RECORDS] = {
-        positions[0], positions[1], positions[1], positions[2], positions[0]};
-    mixed[2].record_offset = 0x90;
-    struct delivery_ids of_mixed = ids;
-    of_mixed.positions = mixed;
-    of_mixed.first_number = 0;
-    const struct delivery delivery = {.record_count = RECORDS, .ids = &of_mixed};
-    static const char *const expected[RECORDS] = {"00ff00ff123456780000000000000000",
-        "0123456789abcdeffedcba9876543210abcdef01234500000048deadbeef",
-        "0123456789abcdeffedcba9876543210abcdef01234500000090deadbeef",
-        "0000000000000000000000000000000100000000000000000000deadbeef",
-        "00ff00ff123456780000000000000004"};
-    char written[RECORDS][DELIVERY_ID_MAX];
-    for (size_t i = 0; i < RECORDS; i++) {
-        size_t size = delivery_id_write_next(&delivery, i, i ? written[i - 1] : NULL, written[i]);
-        assert_span(span_make((const uint8_t *)written[i], size), expected[i]);
-    }
-}
-
 /* The last two of three, then the last one of these. */
 static void what_is_left_of_a_batch_keeps_its_names(void **state)
 {
@@ -106,7 +82,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_live_record_is_called_by_epoch_and_number),
         cmocka_unit_test(a_record_of_a_file_is_called_by_where_it_stands),
-        cmocka_unit_test(one_after_the_other_they_have_the_same_ids),
         cmocka_unit_test(what_is_left_of_a_batch_keeps_its_names),
         cmocka_unit_test(an_id_that_was_given_earlier_stands),
     };
