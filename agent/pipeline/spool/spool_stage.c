@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "pipeline/spool/spool_durable_own.h"
 
 /*
@@ -77,18 +78,10 @@ static struct time_range times_of(const struct batch *batch)
     return times;
 }
 
-static bool reserve_row(struct spool_durable *spool)
+static bool reserve_row(struct spool_durable *spool, struct error *err)
 {
-    if (spool->row_count == spool->row_capacity) {
-        size_t capacity = spool->row_capacity * 2 + 64;
-        struct store_row *rows = realloc(spool->rows, capacity * sizeof(*rows));
-        if (!rows) {
-            return false;
-        }
-        spool->rows = rows;
-        spool->row_capacity = capacity;
-    }
-    return true;
+    return grow_list(&spool->rows, spool->row_count, &spool->row_capacity, sizeof(*spool->rows)) ||
+           error_set(err, ERR_MEMORY, "out of memory");
 }
 
 /* No output reads the batch, or it is empty: only the positions of its sessions are stored. */
@@ -308,7 +301,7 @@ void spool_stage_batches(struct spool_durable *spool, enum spool_room *ret_room,
             break;
         }
         /* Room for the row first: what is staged has one. */
-        ok = reserve_row(spool) && stage_batch(spool, batch, &row, &err);
+        ok = reserve_row(spool, &err) && stage_batch(spool, batch, &row, &err);
         if (ok) {
             spool->rows[spool->row_count++] = row;
             spool->first_id = row.id && row.id < spool->first_id ? row.id : spool->first_id;
