@@ -58,12 +58,12 @@ bool utf_set_engine(const char *name)
 
 size_t utf16_to_json(struct span utf16, uint8_t *out)
 {
-    return utf16.size < 2 ? 0 : engine()->convert(utf16, out, true);
+    return utf16.size < 2 ? 0 : engine()->utf16_to_json(utf16, out);
 }
 
 size_t utf16_to_utf8(struct span utf16, uint8_t *out)
 {
-    return utf16.size < 2 ? 0 : engine()->convert(utf16, out, false);
+    return utf16.size < 2 ? 0 : engine()->utf16_to_utf8(utf16, out);
 }
 
 size_t utf16_until_nul(struct span utf16)

@@ -11,8 +11,8 @@
 struct utf_engine {
     const char *name;
     bool (*supported)(void);
-    size_t (*convert)(
-        struct span utf16, uint8_t *out, bool json); /* utf16_to_json, utf16_to_utf8 */
+    size_t (*utf16_to_json)(struct span utf16, uint8_t *out);
+    size_t (*utf16_to_utf8)(struct span utf16, uint8_t *out);
     size_t (*utf16_until_nul)(struct span utf16);
     /* Copy bytes up to the first one that is not plain (see utf_is_plain); returns their number.
      * May write up to 16 bytes beyond the last. */

@@ -144,7 +144,7 @@ UTF_INLINE uint8x16_t load_short(const uint8_t *p, size_t size)
     return vreinterpretq_u8_u64(vcombine_u64(vcreate_u64(low), vcreate_u64(high)));
 }
 
-UTF_INLINE size_t run(struct span utf16, uint8_t *out, bool json)
+UTF_INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
 {
     struct utf_cursor cursor = {
         .in = utf16.data, .end = utf16.data + (utf16.size & ~(size_t)1), .out = out};
@@ -184,9 +184,14 @@ UTF_INLINE size_t run(struct span utf16, uint8_t *out, bool json)
     return (size_t)(cursor.out - out);
 }
 
-static size_t convert(struct span utf16, uint8_t *out, bool json)
+static size_t to_json(struct span utf16, uint8_t *out)
 {
-    return json ? run(utf16, out, true) : run(utf16, out, false);
+    return convert(utf16, out, true);
+}
+
+static size_t to_utf8(struct span utf16, uint8_t *out)
+{
+    return convert(utf16, out, false);
 }
 
 static size_t until_nul(struct span utf16)
@@ -241,7 +246,8 @@ static bool supported(void)
 const struct utf_engine utf_neon = {
     .name = "neon",
     .supported = supported,
-    .convert = convert,
+    .utf16_to_json = to_json,
+    .utf16_to_utf8 = to_utf8,
     .utf16_until_nul = until_nul,
     .copy_plain = copy_plain,
 };

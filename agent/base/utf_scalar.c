@@ -24,7 +24,7 @@ uint8_t *utf_put_json_escape(uint8_t *out, uint32_t c)
     return out;
 }
 
-UTF_INLINE size_t run(struct span utf16, uint8_t *out, bool json)
+UTF_INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
 {
     struct utf_cursor cursor = {
         .in = utf16.data, .end = utf16.data + (utf16.size & ~(size_t)1), .out = out};
@@ -32,9 +32,14 @@ UTF_INLINE size_t run(struct span utf16, uint8_t *out, bool json)
     return (size_t)(cursor.out - out);
 }
 
-static size_t convert(struct span utf16, uint8_t *out, bool json)
+static size_t to_json(struct span utf16, uint8_t *out)
 {
-    return json ? run(utf16, out, true) : run(utf16, out, false);
+    return convert(utf16, out, true);
+}
+
+static size_t to_utf8(struct span utf16, uint8_t *out)
+{
+    return convert(utf16, out, false);
 }
 
 static size_t until_nul(struct span utf16)
@@ -65,7 +70,8 @@ static bool supported(void)
 const struct utf_engine utf_scalar = {
     .name = "scalar",
     .supported = supported,
-    .convert = convert,
+    .utf16_to_json = to_json,
+    .utf16_to_utf8 = to_utf8,
     .utf16_until_nul = until_nul,
     .copy_plain = copy_plain,
 };

@@ -32,7 +32,7 @@ UTF_INLINE unsigned not_copied(__m128i a, __m128i b, __m128i packed, bool json)
     return ~(unsigned)_mm_movemask_epi8(_mm_packs_epi16(ascii_a, ascii_b)) & 0xffff;
 }
 
-UTF_INLINE size_t run(struct span utf16, uint8_t *out, bool json)
+UTF_INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
 {
     struct utf_cursor cursor = {
         .in = utf16.data, .end = utf16.data + (utf16.size & ~(size_t)1), .out = out};
@@ -60,9 +60,14 @@ UTF_INLINE size_t run(struct span utf16, uint8_t *out, bool json)
     return (size_t)(cursor.out - out);
 }
 
-static size_t convert(struct span utf16, uint8_t *out, bool json)
+static size_t to_json(struct span utf16, uint8_t *out)
 {
-    return json ? run(utf16, out, true) : run(utf16, out, false);
+    return convert(utf16, out, true);
+}
+
+static size_t to_utf8(struct span utf16, uint8_t *out)
+{
+    return convert(utf16, out, false);
 }
 
 UTF_INLINE unsigned nul_units(const uint8_t *at)
@@ -123,7 +128,8 @@ static bool supported(void)
 const struct utf_engine utf_sse2 = {
     .name = "sse2",
     .supported = supported,
-    .convert = convert,
+    .utf16_to_json = to_json,
+    .utf16_to_utf8 = to_utf8,
     .utf16_until_nul = utf_sse2_until_nul,
     .copy_plain = utf_sse2_copy_plain,
 };

@@ -190,7 +190,7 @@ INLINE __m128i load_tail(const uint8_t *end, size_t size, size_t before)
     return _mm_set_epi64x((long long)high, (long long)low);
 }
 
-INLINE size_t run(struct span utf16, uint8_t *out, bool json)
+INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
 {
     struct utf_cursor cursor = {
         .in = utf16.data, .end = utf16.data + (utf16.size & ~(size_t)1), .out = out};
@@ -229,9 +229,14 @@ INLINE size_t run(struct span utf16, uint8_t *out, bool json)
     return (size_t)(cursor.out - out);
 }
 
-TARGET static size_t convert(struct span utf16, uint8_t *out, bool json)
+TARGET static size_t to_json(struct span utf16, uint8_t *out)
 {
-    return json ? run(utf16, out, true) : run(utf16, out, false);
+    return convert(utf16, out, true);
+}
+
+TARGET static size_t to_utf8(struct span utf16, uint8_t *out)
+{
+    return convert(utf16, out, false);
 }
 
 static bool supported(void)
@@ -247,7 +252,8 @@ static bool supported(void)
 const struct utf_engine utf_ssse3 = {
     .name = "ssse3",
     .supported = supported,
-    .convert = convert,
+    .utf16_to_json = to_json,
+    .utf16_to_utf8 = to_utf8,
     .utf16_until_nul = utf_sse2_until_nul,
     .copy_plain = utf_sse2_copy_plain,
 };
