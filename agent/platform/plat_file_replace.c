@@ -13,21 +13,6 @@ static bool write_all(const char *path, struct span bytes, struct error *err)
     return good;
 }
 
-/* The new name is lost with the power until its folder is on the disk. */
-static bool sync_folder_of(const char *path, struct error *err)
-{
-    const char *name = strrchr(path, '/');
-    size_t size = name ? (size_t)(name - path) + 1 : 0;
-    char *folder = calloc(1, size + 2);
-    if (!folder) {
-        return error_set(err, ERR_MEMORY, "%s: out of memory", path);
-    }
-    memcpy(folder, name ? path : ".", name ? size : 1);
-    bool good = plat_path_sync_folder(folder, err);
-    free(folder);
-    return good;
-}
-
 bool plat_file_replace(const char *path, struct span bytes, struct error *err)
 {
     size_t size = strlen(path) + sizeof(".new");
@@ -43,5 +28,5 @@ bool plat_file_replace(const char *path, struct span bytes, struct error *err)
         plat_path_remove(fresh, NULL);
     }
     free(fresh);
-    return good && sync_folder_of(path, err);
+    return good && plat_path_sync_name(path, err);
 }

@@ -39,6 +39,9 @@ bool plat_path_absolute(const char *path, char *ret_path, size_t capacity, struc
  * the system does that. */
 bool plat_path_sync_folder(const char *folder, struct error *err);
 
+/* The same for the folder that ${path} is in: until then a power failure may take its name. */
+bool plat_path_sync_name(const char *path, struct error *err);
+
 /* A lock on the file ${path}, held until it is dropped or the process ends. */
 struct plat_lock;
 

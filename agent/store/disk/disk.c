@@ -8,8 +8,6 @@
 
 /* The operating system's files: platform/plat_file.h and plat_append.h with the codes of disk.h. */
 
-enum { PATH_BYTES = 4096 };
-
 /* One of them is not NULL. */
 struct disk_file {
     struct plat_file *read;
@@ -128,15 +126,7 @@ static bool make_folder(struct disk *disk, const char *folder, struct error *err
     if (!checked(plat_dir_create_private(folder, err), err)) {
         return false;
     }
-    /* Sync its name too, if the folder above is readable. */
-    const char *name = strrchr(folder, '/');
-    size_t size = name ? (size_t)(name - folder) : 0;
-    char above[PATH_BYTES];
-    if (size && size < sizeof(above)) {
-        memcpy(above, folder, size);
-        above[size] = '\0';
-        plat_path_sync_folder(above, NULL);
-    }
+    plat_path_sync_name(folder, NULL); /* if the folder above is readable */
     return true;
 }
 
