@@ -36,10 +36,9 @@ static void a_broken_pipe_ends_a_program_as_usual(void **state)
 static void a_program_that_was_released_leaves_no_zombie(void **state)
 {
     (void)state;
-    struct plat_child *child = launch("/bin/sleep 3600");
+    struct plat_child *child = launch("/bin/true");
     pid_t pid = (pid_t)plat_child_pid(child);
     plat_child_close(child);
-    assert_int_equal(kill(pid, SIGKILL), 0);
     AWAIT(kill(pid, 0) != 0); /* a zombie could be asked */
     assert_int_equal(errno, ESRCH);
 }
