@@ -68,9 +68,9 @@ struct http_pieces {
     unsigned bad_in_a_row;
     unsigned set_up_faults; /* how often the set-up looked wrong since the last accepted record */
     uint64_t unsure; /* set by the owner: records of the current delivery that may have arrived */
-    bool (*stopping)(void *host); /* these three: of output_env; NULL: never, nobody */
-    void (*warn)(void *host, const char *text);
-    void *host;
+    bool (*stopping)(void *host); /* as in output_env; NULL: the output never stops early */
+    void (*warn)(void *host, const char *text); /* as in output_env; NULL: no warnings */
+    void *host;                                 /* of these two */
     bool one_route;    /* set by the owner: all records of a request have the same route */
     bool in_a_row;     /* set by the owner: between its records there are no others */
     size_t most_bytes; /* set by the owner: limit for the records of one request; 0: none */

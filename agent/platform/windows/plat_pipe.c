@@ -8,10 +8,10 @@
 #include "platform/windows/plat_wide.h"
 
 /*
- * Reading and writing share one event, because Windows waits for 64 events at most. Whoever waits
- * resets it before looking at the operations. So an operation that ends later sets the event again,
- * and one that ended earlier is seen. That the event is set does not say which one has ended, so
- * GetOverlappedResult is not asked to wait for it.
+ * A pipe has one event for reading and writing: a thread can wait for 64 events only, and waits for
+ * many pipes. The thread resets the event, then looks at both operations, then waits. An operation
+ * that ended before the look is seen; one that ends later sets the event again. The event does not
+ * tell which operation has ended, so GetOverlappedResult must not wait for it.
  */
 enum { BUFFER_BYTES = 64 * 1024, READ_BYTES = 4096, MAX_NAME_BYTES = 200 };
 
