@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "pipeline/spool/batch_list.h"
 #include "pipeline/spool/spool.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
@@ -15,8 +16,7 @@
 enum { MAX_CURSORS = 256 };
 
 struct queue {
-    struct batch *head;
-    struct batch *tail;
+    struct batch_list batches;
     size_t cursor_count;
     uint64_t last_number;
     size_t ahead; /* bytes of batches that no cursor has got */
@@ -118,7 +118,6 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
 {
     struct spool_memory *spool = self_of(base);
     struct queue *queue = &spool->streams[stream];
-    batch->next = NULL;
     batch->memory = batch_memory(batch);
     batch->readers_left = queue->cursor_count;
     if (queue->cursor_count == 0) {
@@ -133,13 +132,7 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
     batch->number = ++queue->last_number;
     batch->first_record = spool->records + 1;
     spool->records += batch->piece.count;
-    batch->previous = queue->tail;
-    if (queue->tail) {
-        queue->tail->next = batch;
-    } else {
-        queue->head = batch;
-    }
-    queue->tail = batch;
+    batch_list_add(&queue->batches, batch);
     queue->ahead += batch->memory;
     for (size_t i = 0; i < spool->cursor_count; i++) {
         struct cursor *cursor = &spool->cursors[i];
@@ -202,20 +195,6 @@ static void set_restless(struct spool *base, size_t index, bool restless)
     plat_mutex_unlock(&spool->mutex);
 }
 
-static void unlink_batch(struct queue *queue, struct batch *batch)
-{
-    if (batch->previous) {
-        batch->previous->next = batch->next;
-    } else {
-        queue->head = batch->next;
-    }
-    if (batch->next) {
-        batch->next->previous = batch->previous;
-    } else {
-        queue->tail = batch->previous;
-    }
-}
-
 static void ack(struct spool *base, size_t index, const struct spool_item *item, bool settled)
 {
     (void)settled;
@@ -224,7 +203,7 @@ static void ack(struct spool *base, size_t index, const struct spool_item *item,
     plat_mutex_lock(&spool->mutex);
     bool last = --batch->readers_left == 0;
     if (last) {
-        unlink_batch(&spool->streams[spool->cursors[index].reader.stream], batch);
+        batch_list_remove(&spool->streams[spool->cursors[index].reader.stream].batches, batch);
         spool->bytes -= batch->memory;
         spool->batches--;
         plat_cond_broadcast(&spool->room);
@@ -268,11 +247,9 @@ static void destroy(struct spool *base)
 {
     struct spool_memory *spool = self_of(base);
     for (size_t i = 0; spool->streams && i < spool->stream_count; i++) {
-        struct batch *batch = spool->streams[i].head;
-        while (batch) {
-            struct batch *behind = batch->next;
+        struct batch *batch;
+        while ((batch = batch_list_take(&spool->streams[i].batches))) {
             batch_destroy(batch);
-            batch = behind;
         }
     }
     for (size_t i = 0; i < spool->cursor_count; i++) {
