@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/grow.h"
 #include "platform/plat_system.h"
 
 /*
@@ -313,14 +314,9 @@ enum store_read spool_cursor_load(struct spool_durable *spool, const struct spoo
 
 bool spool_cursor_report_damage(struct spool_durable *spool, const struct store_row *row)
 {
-    if (spool->damaged_count == spool->damaged_capacity) {
-        size_t capacity = spool->damaged_capacity * 2 + 16;
-        struct store_row *rows = realloc(spool->damaged, capacity * sizeof(*rows));
-        if (!rows) {
-            return false;
-        }
-        spool->damaged = rows;
-        spool->damaged_capacity = capacity;
+    if (!grow_list(&spool->damaged, spool->damaged_count, &spool->damaged_capacity,
+            sizeof(*spool->damaged))) {
+        return false;
     }
     spool->damaged[spool->damaged_count++] = *row;
     plat_cond_signal(&spool->work);
