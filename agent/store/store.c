@@ -77,24 +77,6 @@ struct chain *store_chain(const struct store *store, size_t output, struct error
     return chain;
 }
 
-/* How many batches wait in a chain. */
-static bool count_waiting(
-    struct store *store, const struct chain *chain, uint64_t *ret_count, struct error *err)
-{
-    uint64_t count = 0;
-    for (size_t i = chain->first_range; i < chain->range_count; i++) {
-        const struct chain_range *range = &chain->ranges[i];
-        struct catalogue_sum sum;
-        if (!catalogue_sum_batches(store->catalogue, range->stream, chain_lower(chain, range),
-                range->last, &sum, err)) {
-            return false;
-        }
-        count += sum.batches;
-    }
-    *ret_count = count > chain->early_count ? count - chain->early_count : 0;
-    return true;
-}
-
 /* The id before the first batch of ${stream} with one above ${after}; the last id if there is
  * none. */
 static bool find_first(
@@ -165,7 +147,6 @@ bool store_output(struct store *store, struct span name, uint64_t stream, struct
     }
     if (!chain || !store_is_whole(store, err) ||
         !go_on(store, chain, stream, about, from_head, &state.is_changed, err) ||
-        !count_waiting(store, chain, &state.waiting, err) ||
         !chains_open(store->chains, chain, ret_output, err)) {
         if (chain && state.is_new) {
             chains_remove(store->chains, chain, NULL);

@@ -123,7 +123,6 @@ struct store_output_state {
     bool is_new;       /* nothing was known of it */
     bool is_changed;   /* it had another stream until now, or the same for another purpose */
     uint64_t position; /* it is done with every batch of its chain up to this id */
-    uint64_t waiting;  /* batches that it has not settled */
 };
 
 /*

@@ -143,6 +143,14 @@ static inline size_t rig_output(struct store_rig *rig, const char *name, const c
 
 /* ---- batches ---- */
 
+/* Batches that wait for an output. */
+static inline uint64_t rig_backlog(struct store_rig *rig, size_t output)
+{
+    struct store_backlog backlog;
+    assert_ok(store_backlog(rig->store, output, &backlog, &rig->err), rig);
+    return backlog.batches;
+}
+
 static inline void rig_body(char body[256], uint64_t number, const char *key)
 {
     size_t size = (size_t)snprintf(body, 256, "%llu of %s ", (unsigned long long)number, key);
