@@ -13,35 +13,40 @@ enum {
     ROWS = 64,
 };
 
-static void add(struct store_backlog *backlog, const struct catalogue_batch *batch)
+static bool add(void *self, const struct catalogue_batch *batch)
 {
+    struct store_backlog *backlog = self;
     backlog->oldest = backlog->batches ? backlog->oldest : batch->entered;
     backlog->batches++;
     backlog->records += batch->records;
     backlog->bytes += batch->bytes;
+    return true;
 }
 
-/* Of a range after ${after}, one by one. ${ret_after}: how far that went; `last` if it is all. */
+/* Call ${each} for the batches of a range (of stream 0: of all streams) after ${after} that
+ * ${chain}, which may be NULL, has not settled early. ${left}: rows that may be read; 0 once
+ * ${each} has returned false. ${after} becomes how far that went; `last` if it is all. */
 static bool walk(struct catalogue *catalogue, const struct chain *chain,
-    const struct chain_range *range, uint64_t after, size_t *left, uint64_t *ret_after,
-    struct store_backlog *backlog, struct error *err)
+    const struct chain_range *range, uint64_t *after, size_t *left,
+    bool (*each)(void *self, const struct catalogue_batch *batch), void *self, struct error *err)
 {
     struct catalogue_batch batches[ROWS];
     size_t found = ROWS;
-    while (found == ROWS && *left >= ROWS) {
+    while (found == ROWS && *left >= ROWS && *after < range->last) {
         if (!catalogue_next_batches(
-                catalogue, range->stream, after, range->last, batches, ROWS, &found, err)) {
+                catalogue, range->stream, *after, range->last, batches, ROWS, &found, err)) {
             return false;
         }
+        *left -= found;
         for (size_t i = 0; i < found; i++) {
-            after = batches[i].id;
-            if (!chain_is_early(chain, after)) {
-                add(backlog, &batches[i]);
+            *after = batches[i].id;
+            if (!(chain && chain_is_early(chain, *after)) && !each(self, &batches[i])) {
+                *left = 0;
+                return true;
             }
         }
-        *left -= found;
     }
-    *ret_after = found < ROWS ? range->last : after;
+    *after = found < ROWS ? range->last : *after;
     return true;
 }
 
@@ -87,9 +92,8 @@ bool backlog_measure(struct catalogue *catalogue, const struct chain *chain,
     for (size_t i = chain->first_range; i < chain->range_count; i++) {
         const struct chain_range *range = &chain->ranges[i];
         uint64_t after = chain_lower(chain, range);
-        if (after < range->last &&
-            (!walk(catalogue, chain, range, after, &left, &after, &backlog, err) ||
-                !count_rest(catalogue, chain, range, after, &backlog, err))) {
+        if (!walk(catalogue, chain, range, &after, &left, add, &backlog, err) ||
+            !count_rest(catalogue, chain, range, after, &backlog, err)) {
             return false;
         }
     }
@@ -97,40 +101,17 @@ bool backlog_measure(struct catalogue *catalogue, const struct chain *chain,
     return true;
 }
 
-/* As backlog_each, of the batches of one stream (0: of all) between two ids. */
-static bool each_between(struct catalogue *catalogue, const struct chain *chain,
-    const struct chain_range *range, uint64_t after,
-    bool (*each)(void *self, const struct catalogue_batch *batch), void *self, bool *ret_more,
-    struct error *err)
-{
-    struct catalogue_batch batches[ROWS];
-    size_t found = ROWS;
-    while (*ret_more && found == ROWS && after < range->last) {
-        if (!catalogue_next_batches(
-                catalogue, range->stream, after, range->last, batches, ROWS, &found, err)) {
-            return false;
-        }
-        for (size_t i = 0; *ret_more && i < found; i++) {
-            after = batches[i].id;
-            if (!chain || !chain_is_early(chain, after)) {
-                *ret_more = each(self, &batches[i]);
-            }
-        }
-    }
-    return true;
-}
-
 bool backlog_each(struct catalogue *catalogue, const struct chain *chain,
     bool (*each)(void *self, const struct catalogue_batch *batch), void *self, struct error *err)
 {
     const struct chain_range all = {.last = UINT64_MAX};
-    bool more = true;
-    bool ok = chain || each_between(catalogue, NULL, &all, 0, each, self, &more, err);
-    for (size_t i = chain ? chain->first_range : 0; ok && chain && more && i < chain->range_count;
+    uint64_t after = 0;
+    size_t left = SIZE_MAX;
+    bool ok = chain || walk(catalogue, NULL, &all, &after, &left, each, self, err);
+    for (size_t i = chain ? chain->first_range : 0; ok && chain && left && i < chain->range_count;
          i++) {
-        const struct chain_range *range = &chain->ranges[i];
-        ok = each_between(
-            catalogue, chain, range, chain_lower(chain, range), each, self, &more, err);
+        after = chain_lower(chain, &chain->ranges[i]);
+        ok = walk(catalogue, chain, &chain->ranges[i], &after, &left, each, self, err);
     }
     return ok;
 }
