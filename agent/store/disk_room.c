@@ -19,8 +19,8 @@ struct disk_room {
     bool is_in_memory;
     bool keeps_ballast;
 
-    uint64_t free_bytes;   /* of the disk, when it was asked last */
-    uint64_t letter_bytes; /* of their files, the same */
+    uint64_t free_bytes;      /* of the disk, when it was asked last */
+    uint64_t catalogue_bytes; /* with the files of dead letters, the same */
     uint64_t asked_ms;
     bool is_full; /* for batches, said a commit; and no room was seen since */
 };
@@ -63,7 +63,6 @@ void disk_room_look(struct disk_room *room, struct catalogue *catalogue)
     room->asked_ms = ages_monotonic_ms(room->ages);
     bool known = segments_free_bytes(room->segments, &free_bytes, NULL);
     room->free_bytes = known ? free_bytes : UINT64_MAX;
-    room->letter_bytes = letter_files_bytes(room->letters, &files);
     segments_usage(room->segments, &usage);
     if (!usage.ballast && known && room->keeps_ballast) {
         segments_keep_ballast(room->segments, room->min_free_bytes);
@@ -71,6 +70,8 @@ void disk_room_look(struct disk_room *room, struct catalogue *catalogue)
     if (catalogue && known && !room->is_in_memory && free_bytes >= SOME_BYTES) {
         catalogue_reserve(catalogue, NULL);
     }
+    room->catalogue_bytes = letter_files_bytes(room->letters, &files) +
+                            (catalogue ? catalogue_disk_bytes(catalogue) : 0);
 }
 
 uint64_t disk_room_free_bytes(const struct disk_room *room)
@@ -78,9 +79,9 @@ uint64_t disk_room_free_bytes(const struct disk_room *room)
     return room->free_bytes;
 }
 
-uint64_t disk_room_catalogue_bytes(const struct disk_room *room, struct catalogue *catalogue)
+uint64_t disk_room_catalogue_bytes(const struct disk_room *room)
 {
-    return (catalogue ? catalogue_disk_bytes(catalogue) : 0) + room->letter_bytes;
+    return room->catalogue_bytes;
 }
 
 uint64_t disk_room_segment_bytes(const struct disk_room *room)
@@ -92,16 +93,16 @@ uint64_t disk_room_segment_bytes(const struct disk_room *room)
 
 /* The catalogue counts too, but as a quarter of all at most, because dropping batches does not
  * shrink it. */
-static uint64_t limit_of_segments(const struct disk_room *room, struct catalogue *catalogue)
+static uint64_t limit_of_segments(const struct disk_room *room)
 {
-    uint64_t bytes = disk_room_catalogue_bytes(room, catalogue);
+    uint64_t bytes = room->catalogue_bytes;
     uint64_t quarter = room->max_bytes / 4;
     return room->max_bytes - (bytes < quarter ? bytes : quarter);
 }
 
-uint64_t disk_room_capacity(const struct disk_room *room, struct catalogue *catalogue)
+uint64_t disk_room_capacity(const struct disk_room *room)
 {
-    uint64_t capacity = room->max_bytes ? limit_of_segments(room, catalogue) : UINT64_MAX;
+    uint64_t capacity = room->max_bytes ? limit_of_segments(room) : UINT64_MAX;
     uint64_t used = disk_room_segment_bytes(room);
     if (room->free_bytes < UINT64_MAX - used) {
         uint64_t floor = room->min_free_bytes;
@@ -114,11 +115,11 @@ uint64_t disk_room_capacity(const struct disk_room *room, struct catalogue *cata
 
 enum store_room disk_room_for(struct disk_room *room, struct catalogue *catalogue, uint64_t more)
 {
-    uint64_t max_bytes = limit_of_segments(room, catalogue);
     uint64_t min_free = room->min_free_bytes;
     if (ages_monotonic_ms(room->ages) - room->asked_ms >= ASK_FREE_MS) {
         disk_room_look(room, catalogue);
     }
+    uint64_t max_bytes = limit_of_segments(room);
     if (max_bytes && disk_room_segment_bytes(room) + more > max_bytes) {
         return STORE_ROOM_FULL;
     }

@@ -15,19 +15,19 @@ struct disk_room *disk_room_create(const struct store_settings *settings,
     const struct folder *folder, struct segments *segments, const struct ages *ages);
 void disk_room_destroy(struct disk_room *room);
 
-/* Look after the disk: how much is free, and the ballast. ${catalogue} may be NULL, here and
- * below. */
+/* Look after the disk: how much is free and taken, and the ballast. ${catalogue} may be NULL, here
+ * and below. */
 void disk_room_look(struct disk_room *room, struct catalogue *catalogue);
 
-/* As of the last look; UINT64_MAX: unknown. */
+/* As of the last look: what is free (UINT64_MAX: unknown), and what the catalogue has together with
+ * the files of dead letters. */
 uint64_t disk_room_free_bytes(const struct disk_room *room);
+uint64_t disk_room_catalogue_bytes(const struct disk_room *room);
 
-/* Of the catalogue with the files of dead letters, and of segments. */
-uint64_t disk_room_catalogue_bytes(const struct disk_room *room, struct catalogue *catalogue);
 uint64_t disk_room_segment_bytes(const struct disk_room *room);
 
 /* As store_capacity and store_room; ${more}: with what is staged. */
-uint64_t disk_room_capacity(const struct disk_room *room, struct catalogue *catalogue);
+uint64_t disk_room_capacity(const struct disk_room *room);
 enum store_room disk_room_for(struct disk_room *room, struct catalogue *catalogue, uint64_t more);
 
 /* A commit found the disk full for batches, or not. */

@@ -19,7 +19,7 @@ bool store_usage(struct store *store, struct store_usage *ret_usage, struct erro
         return false;
     }
     uint64_t now = ages_now(store->ages);
-    uint64_t catalogue_bytes = disk_room_catalogue_bytes(store->room, store->catalogue);
+    uint64_t catalogue_bytes = disk_room_catalogue_bytes(store->room);
     struct store_usage usage = {.bytes = disk_room_segment_bytes(store->room) + catalogue_bytes,
         .catalogue_bytes = catalogue_bytes,
         .batches = info.batches,
@@ -44,7 +44,7 @@ bool store_backlog(
 
 uint64_t store_capacity(const struct store *store)
 {
-    return disk_room_capacity(store->room, store->catalogue);
+    return disk_room_capacity(store->room);
 }
 
 enum store_room store_room(struct store *store, uint64_t bytes)
