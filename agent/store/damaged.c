@@ -184,8 +184,15 @@ static bool rename_with(const char *from, const char *to, const char *suffix, st
 bool damaged_catalogue(struct damaged *damaged, char *ret_name, size_t size, struct error *err)
 {
     char to[FOLDER_PATH_BYTES + 64];
+    char log_path[FOLDER_PATH_BYTES + 8];
     char shared[FOLDER_PATH_BYTES + 8];
     char name[64];
+    const char *path = folder_catalogue(damaged->folder);
+    snprintf(log_path, sizeof(log_path), "%s-wal", path);
+    if (plat_path_kind(path) == PLAT_PATH_NONE && plat_path_kind(log_path) == PLAT_PATH_NONE) {
+        ret_name[0] = '\0';
+        return true;
+    }
     uint64_t seconds = ages_now(damaged->ages) / 10000000 - UINT64_C(11644473600);
     int tries = 0;
     do { /* two in a second get two names */
@@ -195,9 +202,8 @@ bool damaged_catalogue(struct damaged *damaged, char *ret_name, size_t size, str
     report_step(damaged->report, "catalogue aside");
     /* The log first: a database without its log is found damaged, or old, and not taken for
      * whole. */
-    snprintf(shared, sizeof(shared), "%s-shm", folder_catalogue(damaged->folder));
-    if (!rename_with(folder_catalogue(damaged->folder), to, "-wal", err) ||
-        !rename_with(folder_catalogue(damaged->folder), to, "", err) ||
+    snprintf(shared, sizeof(shared), "%s-shm", path);
+    if (!rename_with(path, to, "-wal", err) || !rename_with(path, to, "", err) ||
         !plat_path_remove(shared, err)) {
         return false;
     }

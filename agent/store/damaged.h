@@ -28,8 +28,9 @@ void damaged_copy(
 /* Move a whole segment file there, of which nothing can be read. False: it stays where it is. */
 bool damaged_move(struct damaged *damaged, uint64_t id);
 
-/* Give the catalogue's files another name, so that a new one can be made. The last three are kept.
- * False with ${err} set. */
+/* Give the catalogue's files another name, so that a new one can be made: a database, a log without
+ * one, or both; ${ret_name} is empty if neither is there. The last three are kept. False with
+ * ${err} set. */
 bool damaged_catalogue(struct damaged *damaged, char *ret_name, size_t size, struct error *err);
 
 #endif

@@ -146,26 +146,15 @@ static void tell(const struct rebuild *rebuild, const char *aside, const char *w
         aside[0] ? "; the old catalogue is now called " : "", aside);
 }
 
-/* Out of the way: a catalogue that cannot be read, another one in its place, or a log without one.
- * An empty one was about to be made, and can be. */
-static bool set_aside(
-    struct rebuild *rebuild, bool is_missing, char *ret_name, size_t size, struct error *err)
-{
-    char log_path[FOLDER_PATH_BYTES + 8];
-    bool is_there = plat_path_kind(folder_catalogue(rebuild->folder)) != PLAT_PATH_NONE;
-    snprintf(log_path, sizeof(log_path), "%s-wal", folder_catalogue(rebuild->folder));
-    if (is_there ? is_missing : plat_path_kind(log_path) == PLAT_PATH_NONE) {
-        return true;
-    }
-    return damaged_catalogue(rebuild->damaged, ret_name, size, err);
-}
-
 static struct catalogue *remake(struct rebuild *rebuild, uint64_t last_id, bool is_missing,
     bool is_new, const char *why, struct error *err)
 {
     char aside[64] = "";
     report_close_readers(rebuild->report);
-    if (!set_aside(rebuild, is_missing, aside, sizeof(aside), err)) {
+    /* An empty one was about to be made, and can be. */
+    bool is_empty = is_missing &&
+                    plat_path_kind(folder_catalogue(rebuild->folder)) != PLAT_PATH_NONE;
+    if (!is_empty && !damaged_catalogue(rebuild->damaged, aside, sizeof(aside), err)) {
         return NULL;
     }
     streams_unwritten(rebuild->streams);
