@@ -95,9 +95,8 @@ bool store_find_source(struct store *store, struct span session, uint64_t stream
 bool store_find_source_state(
     struct store *store, struct span session, struct buf *ret_state, struct error *err)
 {
-    uint64_t live;
     return store_is_whole(store, err) &&
-           catalogue_find_session(store->catalogue, session, ret_state, &live, err);
+           catalogue_find_state(store->catalogue, session, ret_state, err);
 }
 
 bool store_find_done(struct store *store, struct span session, const uint8_t file_id[16],
@@ -115,12 +114,8 @@ bool store_find_done(struct store *store, struct span session, const uint8_t fil
 bool store_find_live(
     struct store *store, struct span session, uint64_t *ret_time, struct error *err)
 {
-    struct buf state;
-    buf_init(&state, STORE_VALUE_MAX);
-    bool ok = store_is_whole(store, err) &&
-              catalogue_find_session(store->catalogue, session, &state, ret_time, err);
-    buf_fini(&state);
-    return ok;
+    return store_is_whole(store, err) &&
+           catalogue_find_live(store->catalogue, session, ret_time, err);
 }
 
 bool store_each_progress(struct store *store,

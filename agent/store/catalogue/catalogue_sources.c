@@ -92,7 +92,7 @@ bool catalogue_put_live(
     return query_run(&q, err);
 }
 
-static bool find_state(
+bool catalogue_find_state(
     struct catalogue *catalogue, struct span session, struct buf *state, struct error *err)
 {
     struct query q = query_start(catalogue, CATALOGUE_FIND_STATE);
@@ -105,12 +105,9 @@ static bool find_state(
     return query_end(&q, err);
 }
 
-bool catalogue_find_session(struct catalogue *catalogue, struct span session, struct buf *state,
-    uint64_t *ret_live, struct error *err)
+bool catalogue_find_live(
+    struct catalogue *catalogue, struct span session, uint64_t *ret_live, struct error *err)
 {
-    if (!find_state(catalogue, session, state, err)) {
-        return false;
-    }
     struct query q = query_start(catalogue, CATALOGUE_FIND_LIVE);
     uint64_t live = 0;
     query_text(&q, session, CATALOGUE_NAME_MAX_BYTES);

@@ -38,8 +38,10 @@ bool catalogue_put_live(
     struct catalogue *catalogue, struct span session, uint64_t live, struct error *err);
 
 /* Append its state to ${state}, if there is any; ${ret_live} is 0 if nothing is known. */
-bool catalogue_find_session(struct catalogue *catalogue, struct span session, struct buf *state,
-    uint64_t *ret_live, struct error *err);
+bool catalogue_find_state(
+    struct catalogue *catalogue, struct span session, struct buf *state, struct error *err);
+bool catalogue_find_live(
+    struct catalogue *catalogue, struct span session, uint64_t *ret_live, struct error *err);
 
 /* Forget all that is known of a session but its gaps: state, live time, positions, files. */
 bool catalogue_remove_session(struct catalogue *catalogue, struct span session, struct error *err);

@@ -97,9 +97,10 @@ static bool read_sessions(struct catalogue *catalogue, struct error *err)
         struct buf state;
         uint64_t live;
         const void *name = sqlite3_column_blob(statement, 0);
-        int size = sqlite3_column_bytes(statement, 0);
+        const struct span session = span_make(name, (size_t)sqlite3_column_bytes(statement, 0));
         buf_init(&state, CATALOGUE_BLOB_MAX_BYTES);
-        good = catalogue_find_session(catalogue, span_make(name, (size_t)size), &state, &live, err);
+        good = catalogue_find_state(catalogue, session, &state, err) &&
+               catalogue_find_live(catalogue, session, &live, err);
         buf_fini(&state);
     }
     sqlite3_finalize(statement); /* what is wrong with the table itself was found before */

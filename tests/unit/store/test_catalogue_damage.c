@@ -124,7 +124,8 @@ static bool read_all(struct catalogue *catalogue, struct reading *r, struct erro
            catalogue_sources(catalogue, each_source, r, err) &&
            catalogue_dones(catalogue, each_done, r, err) &&
            catalogue_gaps(catalogue, each_gap, r, err) &&
-           catalogue_find_session(catalogue, span_text("session"), &r->text, &live, err) &&
+           catalogue_find_state(catalogue, span_text("session"), &r->text, err) &&
+           catalogue_find_live(catalogue, span_text("session"), &live, err) &&
            catalogue_next_batches(catalogue, 0, 0, UINT64_MAX, batches, 100, &count, err) &&
            catalogue_next_batches(catalogue, 1, 0, UINT64_MAX, batches, 100, &count, err) &&
            catalogue_segment_batches(catalogue, 1, 0, batches, 100, &count, err) &&

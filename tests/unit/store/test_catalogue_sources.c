@@ -127,13 +127,16 @@ static void a_session_has_a_state_and_a_live_time(void **state)
     assert_good(catalogue_put_state(catalogue, span_text("b"), span_text("two"), &rig_err));
     rig_commit(catalogue);
     catalogue = rig_reopen(catalogue);
-    assert_good(catalogue_find_session(catalogue, span_text("a"), &found, &live, &rig_err));
+    assert_good(catalogue_find_state(catalogue, span_text("a"), &found, &rig_err));
+    assert_good(catalogue_find_live(catalogue, span_text("a"), &live, &rig_err));
     assert_span(buf_span(&found), "");
     assert_int_equal(live, UINT64_MAX);
-    assert_good(catalogue_find_session(catalogue, span_text("b"), &found, &live, &rig_err));
+    assert_good(catalogue_find_state(catalogue, span_text("b"), &found, &rig_err));
+    assert_good(catalogue_find_live(catalogue, span_text("b"), &live, &rig_err));
     assert_span(buf_span(&found), "two");
     assert_int_equal(live, 5);
-    assert_good(catalogue_find_session(catalogue, span_text("c"), &found, &live, &rig_err));
+    assert_good(catalogue_find_state(catalogue, span_text("c"), &found, &rig_err));
+    assert_good(catalogue_find_live(catalogue, span_text("c"), &live, &rig_err));
     assert_span(buf_span(&found), "two");
     assert_int_equal(live, 0);
     buf_fini(&found);
@@ -155,13 +158,9 @@ static void names_may_have_any_bytes(void **state)
     rig_commit(catalogue);
     catalogue = rig_reopen(catalogue);
     for (size_t i = 0; i < 6; i++) {
-        struct buf state_bytes;
         uint64_t live = 0;
-        buf_init(&state_bytes, 10);
-        assert_good(catalogue_find_session(
-            catalogue, span_make(names[i], sizes[i]), &state_bytes, &live, &rig_err));
+        assert_good(catalogue_find_live(catalogue, span_make(names[i], sizes[i]), &live, &rig_err));
         assert_int_equal(live, 100 + i);
-        buf_fini(&state_bytes);
     }
     catalogue_close(catalogue);
 }
@@ -229,8 +228,8 @@ static void a_forgotten_session_leaves_its_gaps(void **state)
     seen[0] = '\0';
     assert_good(catalogue_sources(catalogue, each_source, NULL, &rig_err));
     buf_init(&input_state, 10);
-    assert_good(
-        catalogue_find_session(catalogue, span_text("a"), &input_state, &sequence, &rig_err));
+    assert_good(catalogue_find_state(catalogue, span_text("a"), &input_state, &rig_err));
+    assert_good(catalogue_find_live(catalogue, span_text("a"), &sequence, &rig_err));
     assert_int_equal(sequence + input_state.size, 0);
     buf_fini(&input_state);
     assert_good(catalogue_gaps(catalogue, each_gap, NULL, &rig_err));
