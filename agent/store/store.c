@@ -27,11 +27,6 @@ bool store_is_whole(const struct store *store, struct error *err)
                folder_catalogue(store->folder));
 }
 
-uint64_t store_epoch(const struct store *store)
-{
-    return numbers_epoch(store->numbers);
-}
-
 uint64_t store_last_id(const struct store *store)
 {
     return numbers_last_id(store->numbers);
@@ -186,20 +181,6 @@ struct span store_range_about(const struct store *store, size_t output, size_t r
         }
     }
     return span_make(NULL, 0);
-}
-
-bool store_remove_output(struct store *store, struct span name, bool *ret_known, struct error *err)
-{
-    struct chain *chain = chains_find(store->chains, name);
-    if (chain && chain->is_open) {
-        return error_set(err, ERR_BUSY, "output \"%.*s\" is in use", SPAN_ARG(name));
-    }
-    if (chain && !chains_remove(store->chains, chain, err)) {
-        return false;
-    }
-    unneeded_look(store->unneeded);
-    *ret_known = chain != NULL;
-    return true;
 }
 
 /* ---- what they read -------------------------------------------------------------------------- */

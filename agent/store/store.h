@@ -91,15 +91,6 @@ uint64_t store_letters_lost(const struct store *store);
 /* Without a commit: what is staged is dropped. NULL is fine. */
 void store_close(struct store *store);
 
-/*
- * The epoch of batches appended now: 64 random bits. With a record's number they identify it among
- * the records of all stores. Each run draws a new epoch, and another one when the clock is set, so
- * that a cloned machine, or one that was set back to a snapshot, never repeats ids. A batch keeps
- * its epoch (store_row). Not noticed: a running machine that is set back, until its clock is
- * corrected.
- */
-uint64_t store_epoch(const struct store *store);
-
 /* Batches that were committed so far have no higher ids, all later ones do. */
 uint64_t store_last_id(const struct store *store);
 
@@ -133,7 +124,8 @@ struct store_output_state {
  *
  * A new output begins after the last batch, or with ${from_head} at the oldest batch of the stream.
  * From then on it pins what it has not settled. ${ret_output} is its number in this run, from 0 in
- * the order of calls. Takes effect with the next commit. Call it before anything is appended.
+ * the order of calls. Takes effect with the next commit. Call it before anything is appended. The
+ * store removes outputs that were not open for max_age.
  */
 bool store_output(struct store *store, struct span name, uint64_t stream, struct span about,
     bool from_head, size_t *ret_output, struct store_output_state *ret_state, struct error *err);
@@ -143,11 +135,6 @@ bool store_checkpoint(struct store *store, size_t output, struct buf *ret_value,
 
 /* Ids beyond the position that it is done with, ascending. Valid until it is moved. */
 const uint64_t *store_early(const struct store *store, size_t output, size_t *ret_count);
-
-/* Remove an output that is not open in this run: it no longer pins batches, and starts as a new one
- * if it returns. Staged. ${ret_known}: it existed. The store itself removes outputs that were not
- * open for max_age. */
-bool store_remove_output(struct store *store, struct span name, bool *ret_known, struct error *err);
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
@@ -168,7 +155,14 @@ struct store_batch {
     size_t source_count;
 };
 
-/* What the catalogue knows of a batch. */
+/*
+ * What the catalogue knows of a batch.
+ *
+ * The epoch is 64 random bits. With a record's number it identifies the record among those of all
+ * stores. Each run draws a new epoch, and another one when the clock is set, so that a cloned
+ * machine, or one that was set back to a snapshot, never repeats ids. A batch keeps its epoch. Not
+ * noticed: a running machine that is set back, until its clock is corrected.
+ */
 struct store_row {
     uint64_t id; /* ascending over all streams, with holes */
     uint64_t stream;

@@ -4,15 +4,6 @@
 
 #include "store/catalogue/catalogue_query.h"
 
-/* One that changes by a session's name alone. */
-static bool run_session(struct catalogue *catalogue, enum catalogue_statement name,
-    struct span session, struct error *err)
-{
-    struct query q = query_start(catalogue, name);
-    query_text(&q, session, CATALOGUE_NAME_MAX_BYTES);
-    return query_run(&q, err);
-}
-
 /* What was found, as catalogue_find_* give it. True. */
 static bool give(bool found, uint64_t number, uint64_t *ret_number, bool *ret_found)
 {
@@ -121,14 +112,6 @@ bool catalogue_find_live(
     }
     *ret_live = live;
     return true;
-}
-
-bool catalogue_remove_session(struct catalogue *catalogue, struct span session, struct error *err)
-{
-    return run_session(catalogue, CATALOGUE_REMOVE_SOURCES, session, err) &&
-           run_session(catalogue, CATALOGUE_REMOVE_DONES, session, err) &&
-           run_session(catalogue, CATALOGUE_REMOVE_STATE, session, err) &&
-           run_session(catalogue, CATALOGUE_REMOVE_LIVE, session, err);
 }
 
 /* ---- files that were taken whole ------------------------------------------------------------- */

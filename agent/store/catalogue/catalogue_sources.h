@@ -43,9 +43,6 @@ bool catalogue_find_state(
 bool catalogue_find_live(
     struct catalogue *catalogue, struct span session, uint64_t *ret_live, struct error *err);
 
-/* Forget all that is known of a session but its gaps: state, live time, positions, files. */
-bool catalogue_remove_session(struct catalogue *catalogue, struct span session, struct error *err);
-
 /* ---- files that were taken whole ------------------------------------------------------------- */
 
 struct catalogue_done {

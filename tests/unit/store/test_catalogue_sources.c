@@ -207,38 +207,6 @@ static void the_oldest_of_too_many_files_are_forgotten(void **state)
     catalogue_close(catalogue);
 }
 
-static void a_forgotten_session_leaves_its_gaps(void **state)
-{
-    (void)state;
-    struct catalogue *catalogue = rig_create();
-    struct catalogue_gap gap = {.session = span_text("a"), .count = 1};
-    struct buf input_state;
-    uint64_t sequence = 1;
-    rig_begin(catalogue);
-    rig_put_stream(catalogue, 1);
-    put_source(catalogue, "a", 1, 5);
-    put_source(catalogue, "b", 1, 6);
-    put_done(catalogue, "a", 1);
-    put_done(catalogue, "b", 1);
-    assert_good(catalogue_put_live(catalogue, span_text("a"), 7, &rig_err));
-    assert_good(catalogue_put_gap(catalogue, &gap, &rig_err));
-    assert_good(catalogue_remove_session(catalogue, span_text("a"), &rig_err));
-    assert_good(catalogue_remove_session(catalogue, span_text("a"), &rig_err));
-    rig_commit(catalogue);
-    seen[0] = '\0';
-    assert_good(catalogue_sources(catalogue, each_source, NULL, &rig_err));
-    buf_init(&input_state, 10);
-    assert_good(catalogue_find_state(catalogue, span_text("a"), &input_state, &rig_err));
-    assert_good(catalogue_find_live(catalogue, span_text("a"), &sequence, &rig_err));
-    assert_int_equal(sequence + input_state.size, 0);
-    buf_fini(&input_state);
-    assert_good(catalogue_gaps(catalogue, each_gap, NULL, &rig_err));
-    assert_string_equal(seen, "b.1 6, a//// 1 0 0 0, ");
-    assert_false(is_done(catalogue, "a", 1, &sequence));
-    assert_true(is_done(catalogue, "b", 1, &sequence));
-    catalogue_close(catalogue);
-}
-
 static void gaps_are_set_and_removed_by_all_that_names_them(void **state)
 {
     (void)state;
@@ -307,7 +275,6 @@ int main(void)
         TEST(names_may_have_any_bytes),
         TEST(files_that_are_done_are_known_by_session_and_identity),
         TEST(the_oldest_of_too_many_files_are_forgotten),
-        TEST(a_forgotten_session_leaves_its_gaps),
         TEST(gaps_are_set_and_removed_by_all_that_names_them),
         TEST(a_file_identity_of_another_size_is_damage),
     };

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "platform/plat_path.h"
+#include "unit/store/rig_forget_own.h"
 #include "unit/store/store_rig.h"
 
 /*
@@ -298,8 +299,7 @@ static void lose_catalogue(void)
         }
         output->count = 0;
     }
-    assert_ok(
-        store_remove_output(rig->store, span_text("(rebuilt)"), &seen.is_new, &rig->err), rig);
+    rig_forget(rig, "(rebuilt)");
     rig_commit(rig);
     for (size_t i = 0; i < STREAMS; i++) { /* streams without anything in the files are unknown */
         model.committed[i] = rig_source(rig, keys[i]);
@@ -365,7 +365,6 @@ static void drain(void)
 {
     struct store_rig *rig = &model.rig;
     struct store_usage usage;
-    bool known;
     commit();
     for (size_t o = 0; o < OUTPUTS; o++) {
         struct output *output = &model.outputs[o];
@@ -375,10 +374,10 @@ static void drain(void)
             rig_settle(rig, output->number, model.committed_id);
             output->count = 0;
         } else {
-            assert_ok(store_remove_output(rig->store, span_text(names[o]), &known, &rig->err), rig);
+            rig_forget(rig, names[o]);
         }
     }
-    assert_ok(store_remove_output(rig->store, span_text("(rebuilt)"), &known, &rig->err), rig);
+    rig_forget(rig, "(rebuilt)");
     for (int i = 0; i < 3; i++) {
         rig_commit(rig);
     }

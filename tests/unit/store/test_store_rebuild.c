@@ -4,6 +4,7 @@
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "store/catalogue/catalogue.h"
+#include "unit/store/rig_forget_own.h"
 #include "unit/store/store_rig.h"
 
 /* The store with a damaged catalogue or damaged segments. */
@@ -119,7 +120,6 @@ static void unclaimed_batches_stay_after_a_rebuild(void **state)
     (void)state;
     struct store_rig rig;
     struct store_usage usage;
-    bool known;
     rig_init(&rig, 0);
     rig_open(&rig);
     rig_output(&rig, "siem", "json");
@@ -141,8 +141,7 @@ static void unclaimed_batches_stay_after_a_rebuild(void **state)
     size_t lake = rig_output(&rig, "lake", "ecs");
     assert_string_equal(rig_waiting(&rig, lake, "ecs"), "1");
     rig_commit(&rig);
-    assert_ok(store_remove_output(rig.store, span_text("(rebuilt)"), &known, &rig.err), &rig);
-    assert_false(known);
+    assert_false(rig_forget(&rig, "(rebuilt)"));
     rig_fini(&rig);
 }
 
