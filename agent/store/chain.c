@@ -45,22 +45,9 @@ uint64_t chain_position(const struct chain *chain)
     return chain->position;
 }
 
-bool chain_is_open(const struct chain *chain)
-{
-    return chain->is_open;
-}
-
 uint64_t chain_seen(const struct chain *chain)
 {
     return chain->seen;
-}
-
-void chain_see(struct chain *chain, uint64_t now, uint64_t step)
-{
-    if (chain->seen < now && now - chain->seen > step) {
-        chain->seen = now;
-        chain->is_changed = true;
-    }
 }
 
 static bool out_of_memory(struct error *err)

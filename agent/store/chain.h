@@ -16,7 +16,7 @@ struct chain;
 uint64_t chain_id(const struct chain *chain); /* of the output in the catalogue */
 struct span chain_name(const struct chain *chain);
 uint64_t chain_position(const struct chain *chain);
-bool chain_is_open(const struct chain *chain);
+uint64_t chain_seen(const struct chain *chain); /* FILETIME, when it was open last */
 
 /* Has it still to take batch ${id} of ${stream}? */
 bool chain_wants(const struct chain *chain, uint64_t stream, uint64_t id);
@@ -28,10 +28,5 @@ bool chain_set_left(struct chain *chain, uint64_t id, bool is_left, struct error
 /* As store_progress. ERR_FORMAT: it does not ascend. */
 bool chain_move(struct chain *chain, uint64_t position, const uint64_t *early, size_t early_count,
     const struct span *checkpoint, struct error *err);
-
-/* It was open at ${now}; the catalogue gets that if it is later than what it has by more than
- * ${step}. */
-void chain_see(struct chain *chain, uint64_t now, uint64_t step);
-uint64_t chain_seen(const struct chain *chain);
 
 #endif

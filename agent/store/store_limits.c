@@ -70,7 +70,7 @@ static void tell_loss(
         }
     }
     for (size_t i = 0; (chain = chains_at(store->chains, i)); i++) {
-        if (!chain_is_open(chain) && chain_wants(chain, row->stream, row->id)) {
+        if (!chain->is_open && chain_wants(chain, row->stream, row->id)) {
             loss->lost(loss->self, SIZE_MAX, chain_name(chain), row);
         }
     }
@@ -285,13 +285,16 @@ static void remove_absent(struct store *store, const struct store_loss *loss)
         return;
     }
     uint64_t now = ages_now(store->ages);
+    uint64_t step = (now - oldest) / SEEN_PARTS; /* by which the time may be too early */
     for (size_t i = 0; (chain = chains_open_at(store->chains, i)); i++) {
-        /* What it was seen last at may be that much too early. */
-        chain_see(chain, now, store->max_age_ms * (10000 / SEEN_PARTS));
+        if (chain->seen < now && now - chain->seen > step) {
+            chain->seen = now;
+            chain->is_changed = true;
+        }
     }
     for (size_t i = chains_count(store->chains); i-- > 0;) {
         chain = chains_at(store->chains, i);
-        if (!chain_is_open(chain) && chain_seen(chain) < oldest) {
+        if (!chain->is_open && chain->seen < oldest) {
             remove_output(store, chain, loss);
         }
     }

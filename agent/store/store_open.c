@@ -34,7 +34,6 @@ static struct store *create(const struct store_settings *settings, struct error 
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    store->max_age_ms = settings->max_age_ms;
     store->streams = streams_create();
     store->chains = chains_create();
     store->stage = stage_create(STAGE_BYTES);

@@ -26,7 +26,6 @@ struct store {
     bool is_unclean;         /* a commit failed: something may be written that is not committed */
     bool has_committed_rest; /* of the last commit, all that needs no batches */
     bool caller_removes_old; /* outputs, by store_remove_old */
-    uint64_t max_age_ms;
 };
 
 struct store_row store_row_of(const struct catalogue_batch *batch);
