@@ -20,11 +20,6 @@ static bool is_full(const struct error *err)
     return err->code == ERR_FULL;
 }
 
-static bool is_lost(const struct error *err)
-{
-    return err->code == ERR_DAMAGED || err->code == ERR_MISSING;
-}
-
 /* The file was removed or replaced: nothing is lost, as it is still open. */
 static bool restore(struct store *store, struct error *err)
 {
@@ -50,7 +45,7 @@ static bool remake_catalogue(struct store *store, struct error *why)
         if (restore(store, why)) {
             return true;
         }
-        if (!is_lost(why)) {
+        if (!store_has_lost(why)) {
             return false;
         }
     }
@@ -161,7 +156,7 @@ static bool transact(
     if (why.code == ERR_FULL) {
         bool has_room = segments_release_ballast(store->segments);
         again = catalogue_rewind_log(store->catalogue) || has_room;
-    } else if (is_lost(&why)) {
+    } else if (store_has_lost(&why)) {
         again = remake_catalogue(store, &why);
     }
     if (again && run_transaction(store, has_batches, committed, &why)) {
@@ -210,7 +205,7 @@ static bool write_batches(struct store *store, struct error *err)
     }
     report_step(store->report, "append");
     if (!reserve(store, err) &&
-        !(is_lost(err) && remake_catalogue(store, err) && reserve(store, err))) {
+        !(store_has_lost(err) && remake_catalogue(store, err) && reserve(store, err))) {
         return false;
     }
     if (write_files(store, err)) {
@@ -222,7 +217,7 @@ static bool write_batches(struct store *store, struct error *err)
     /* Another program has removed the file, or the folder, or cut it: then it goes into another
      * one. */
     folder_make(store->folder);
-    return is_lost(err) && write_files(store, err);
+    return store_has_lost(err) && write_files(store, err);
 }
 
 static bool has_work(const struct store *store)

@@ -83,11 +83,6 @@ static bool open_segments(
 
 /* ---- the catalogue --------------------------------------------------------------------------- */
 
-static bool is_lost(const struct error *err)
-{
-    return err->code == ERR_DAMAGED || err->code == ERR_MISSING;
-}
-
 /* Everything that is kept in memory; fresh before. */
 static bool load(struct store *store, bool log_is_lost, struct error *err)
 {
@@ -129,7 +124,7 @@ static bool open_catalogue(struct store *store, struct error *err)
             try_catalogue(store, log_is_lost, &why))) {
         return true;
     }
-    if (!is_lost(&why)) {
+    if (!store_has_lost(&why)) {
         return error_set(err, why.code, "%s", why.text);
     }
     uint64_t letter_files;
