@@ -51,6 +51,7 @@ static bool remake_catalogue(struct store *store, struct error *why)
     }
     folder_make(store->folder);
     catalogue_close(store->catalogue);
+    store->catalogue = NULL; /* also for those whom the rebuild calls */
     store->catalogue = rebuild_running(store->rebuild, numbers_last_id(store->numbers), why);
     if (!store->catalogue) {
         return false;
