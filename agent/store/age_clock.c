@@ -36,9 +36,7 @@ uint64_t age_clock_now(struct age_clock *clock, int64_t *ret_step)
                    step <= -MINUTE_SECONDS * filetime_second;
     clock->wall = wall;
     clock->monotonic_ns = monotonic_ns;
-    if (ret_step) {
-        *ret_step = is_step ? step : 0;
-    }
+    *ret_step = is_step ? step : 0;
     return wall;
 }
 

@@ -16,8 +16,8 @@ struct age_clock {
 /* ${clocks} NULL: the system's clocks. */
 void age_clock_init(struct age_clock *clock, const struct store_clock *clocks);
 
-/* Now, as FILETIME. ${ret_step} (may be NULL): by how much it was set forward (or back, below 0)
- * since the last call, in 100 ns; 0 for less than a minute, as clocks are adjusted all the time. */
+/* Now, as FILETIME. ${ret_step}: by how much it was set forward (or back, below 0) since the last
+ * call, in 100 ns; 0 for less than a minute, as clocks are adjusted all the time. */
 uint64_t age_clock_now(struct age_clock *clock, int64_t *ret_step);
 
 uint64_t age_clock_monotonic_ms(const struct age_clock *clock);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 
@@ -193,7 +194,7 @@ bool damaged_catalogue(struct damaged *damaged, char *ret_name, size_t size, str
         ret_name[0] = '\0';
         return true;
     }
-    uint64_t seconds = ages_now(damaged->ages) / 10000000 - UINT64_C(11644473600);
+    uint64_t seconds = (ages_now(damaged->ages) - FILETIME_UNIX_EPOCH) / 10000000;
     int tries = 0;
     do { /* two in a second get two names */
         snprintf(name, sizeof(name), "%s%010" PRIu64, catalogue_prefix, seconds++);

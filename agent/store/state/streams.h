@@ -47,7 +47,7 @@ bool streams_rename(struct streams *streams, const struct frame_stream *stream, 
 bool streams_write(const struct streams *streams, struct catalogue *catalogue, struct error *err);
 void streams_written(struct streams *streams);
 
-/* What commit_remove.h has settled and removed was committed. Pointers move. */
+/* What commit_remove_streams has settled and removed was committed. Pointers move. */
 void streams_settled(struct streams *streams);
 
 /* The catalogue was lost: the next streams_write writes everything. */
