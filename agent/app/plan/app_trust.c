@@ -267,18 +267,14 @@ static uint32_t agent_user(const struct search *search, const char *data_dir)
     return user;
 }
 
-/* Judge ${path} by ${judge_it} with what the agent trusts at ${place}: its account, and what the
- * service wrote with fewer rights. */
-static void judge_as_agent(struct search *search, const char *place,
-    void judge_it(struct search *search, const char *path), const char *path)
+/* Trust what the agent trusts at ${place}: its account, and what the service wrote with fewer
+ * rights. Returns what was trusted before, which the caller puts back. */
+static struct trust_system trust_as_agent(struct search *search, const char *place)
 {
-    const uint32_t user = search->system.user;
-    const struct sid *service = search->system.own.service;
+    const struct trust_system before = search->system;
     search->system.user = agent_user(search, place);
     search->system.own.service = sid_of_service();
-    judge_it(search, path);
-    search->system.user = user;
-    search->system.own.service = service;
+    return before;
 }
 
 /* One that is not there will be made for this account alone: then only the way to it counts. */
@@ -299,29 +295,15 @@ static void judge_data(struct search *search, const char *data_dir)
     }
 }
 
-/* Another account could put a file or a link where the agent makes one: where it makes a log again,
- * or where an output begins a file. */
-static void judge_file(struct search *search, const char *file)
-{
-    judge(search, file, TRUST_FILE);
-}
-
-static void judge_files_folder(struct search *search, const char *folder)
-{
-    judge(search, folder, TRUST_FOLDER);
-}
-
-static void judge_log_folder(struct search *search, const char *folder)
-{
-    judge(search, folder, plat_path_kind(folder) == PLAT_PATH_NONE ? TRUST_WAY : TRUST_FOLDER);
-}
-
+/* Another account could put a file or a link where the agent makes a log again. */
 static void judge_log(struct search *search, const char *file)
 {
     char folder[DATA_FOLDER_PATH_BYTES];
     if (folder_of(search, span_text(file), folder)) {
-        judge_as_agent(search, folder, judge_log_folder, folder);
-        judge_as_agent(search, folder, judge_file, file);
+        const struct trust_system before = trust_as_agent(search, folder);
+        judge(search, folder, plat_path_kind(folder) == PLAT_PATH_NONE ? TRUST_WAY : TRUST_FOLDER);
+        judge(search, file, TRUST_FILE);
+        search->system = before;
     }
 }
 
@@ -353,16 +335,19 @@ static bool is_systems(const char *target)
     return strncmp(target, "/dev/", 5) == 0 || strncmp(target, "/proc/", 6) == 0;
 }
 
+/* Another account could put a file or a link where an output begins a file. */
 static void judge_target(struct search *search, const char *target)
 {
     char folder[DATA_FOLDER_PATH_BYTES];
     if (is_systems(target) || !find_folder(search, target, folder)) {
         return;
     }
-    judge_as_agent(search, folder, judge_files_folder, folder);
+    const struct trust_system before = trust_as_agent(search, folder);
+    judge(search, folder, TRUST_FOLDER);
     if (!strpbrk(target, "%{}")) {
-        judge_as_agent(search, folder, judge_file, target);
+        judge(search, target, TRUST_FILE);
     }
+    search->system = before;
 }
 
 static void judge_targets(struct search *search, const struct app_config *config)
@@ -446,7 +431,9 @@ static void find(struct search *search, const struct app_config *config, enum ap
     judge_schemas(search, config);
     judge_launched(search, config);
     if (data_dir) {
-        judge_as_agent(search, data_dir, judge_data, data_dir);
+        const struct trust_system before = trust_as_agent(search, data_dir);
+        judge_data(search, data_dir);
+        search->system = before;
     }
     if (has_log_file(config)) {
         judge_log(search, config->agent.log.file);
