@@ -98,33 +98,26 @@ static void note(struct search *search)
     }
 }
 
-static void judge(struct search *search, const char *path, enum trust_use use)
-{
-    struct error err;
-    char *absolute = plat_rights_absolute(path, &err);
-    struct trust_finding *finding = &search->finding;
-    bool trusted = false;
-    if (absolute) {
-        trusted = trust_path_judge(&search->system, absolute, use, finding);
-    } else {
-        *finding = (struct trust_finding){.use = use, .verdict = {.party = TRUST_UNKNOWN}};
-        snprintf(finding->path, sizeof(finding->path), "%s", path);
-        snprintf(finding->why, sizeof(finding->why), "%.*s", TRUST_WHY_BYTES - 1, err.text);
-    }
-    if (!trusted) {
-        note(search);
-    }
-    free(absolute);
-}
-
 /* What cannot be judged is not trusted. */
 static void note_unjudged(struct search *search, const char *path, const char *why)
 {
     struct trust_finding *finding = &search->finding;
     *finding = (struct trust_finding){.use = TRUST_FOLDER, .verdict = {.party = TRUST_UNKNOWN}};
     snprintf(finding->path, sizeof(finding->path), "%s", path);
-    snprintf(finding->why, sizeof(finding->why), "%s", why);
+    snprintf(finding->why, sizeof(finding->why), "%.*s", TRUST_WHY_BYTES - 1, why);
     note(search);
+}
+
+static void judge(struct search *search, const char *path, enum trust_use use)
+{
+    struct error err;
+    char *absolute = plat_rights_absolute(path, &err);
+    if (!absolute) {
+        note_unjudged(search, path, err.text);
+    } else if (!trust_path_judge(&search->system, absolute, use, &search->finding)) {
+        note(search);
+    }
+    free(absolute);
 }
 
 /* ${path} as text of its own; false if it cannot be judged. */
