@@ -5,6 +5,7 @@
 
 #include "app/run/agent_runner.h"
 #include "app/run/agent_view.h"
+#include "base/filetime.h"
 #include "platform/plat_system.h"
 #include "status/metric_otlp.h"
 
@@ -17,7 +18,6 @@
 enum { NAMES_MAX_BYTES = 1 << 20, REQUEST_MAX_BYTES = 32 * 1024 * 1024, NAME_BYTES = 128 };
 
 #define LAST_NS UINT64_C(2000000000)
-#define UNIX_EPOCH UINT64_C(116444736000000000)
 #define NS_PER_FILETIME UINT64_C(100)
 
 struct target {
@@ -83,7 +83,7 @@ static bool is_stopping(void *target)
 
 static uint64_t nanos(uint64_t filetime)
 {
-    return filetime > UNIX_EPOCH ? (filetime - UNIX_EPOCH) * NS_PER_FILETIME : 0;
+    return filetime > FILETIME_UNIX_EPOCH ? (filetime - FILETIME_UNIX_EPOCH) * NS_PER_FILETIME : 0;
 }
 
 static bool look(struct agent_push *push)
