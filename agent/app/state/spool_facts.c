@@ -94,9 +94,3 @@ bool spool_facts_read(struct catalogue *catalogue, struct spool_facts *ret_facts
     *ret_facts = facts;
     return true;
 }
-
-bool spool_facts_batches(struct catalogue *catalogue, const struct spool_output_facts *output,
-    bool (*each)(void *self, const struct catalogue_batch *batch), void *self, struct error *err)
-{
-    return backlog_each(catalogue, output ? output->chain : NULL, each, self, err);
-}

@@ -35,11 +35,4 @@ void spool_facts_fini(struct spool_facts *facts);
 /* The output called ${name}, or NULL. */
 struct spool_output_facts *spool_facts_output(const struct spool_facts *facts, const char *name);
 
-/*
- * Call ${each} for every batch that waits for ${output}, in its order, or with NULL for every batch
- * of the spool, until it returns false.
- */
-bool spool_facts_batches(struct catalogue *catalogue, const struct spool_output_facts *output,
-    bool (*each)(void *self, const struct catalogue_batch *batch), void *self, struct error *err);
-
 #endif

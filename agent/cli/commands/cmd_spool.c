@@ -9,6 +9,7 @@
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
+#include "store/backlog.h"
 #include "store/disk/segments.h"
 #include "store/letters/letter_files.h"
 #include "store/store.h"
@@ -303,7 +304,7 @@ static int verify(struct call *call)
     }
     if (!open_segments(call) ||
         (!catalogue_verify(call->catalogue, say_fault, NULL, &call->faults, &err) && !fail(&err)) ||
-        (!spool_facts_batches(call->catalogue, NULL, verify_batch, call, &err) && !fail(&err))) {
+        (!backlog_each(call->catalogue, NULL, verify_batch, call, &err) && !fail(&err))) {
         return EXIT_FAILED;
     }
     unsigned long long good = call->good;
@@ -371,11 +372,10 @@ static bool export_batch(void *self, const struct catalogue_batch *row)
 static int export_events(struct call *call)
 {
     struct error err;
-    const struct spool_output_facts *output = call->name
-                                                  ? spool_facts_output(&call->facts, call->name)
-                                                  : NULL;
+    const struct chain *chain = call->name ? spool_facts_output(&call->facts, call->name)->chain
+                                           : NULL;
     if (!open_segments(call) ||
-        (!spool_facts_batches(call->catalogue, output, export_batch, call, &err) && !fail(&err))) {
+        (!backlog_each(call->catalogue, chain, export_batch, call, &err) && !fail(&err))) {
         return EXIT_FAILED;
     }
     return call->damaged ? EXIT_LOSSES : EXIT_DONE;
