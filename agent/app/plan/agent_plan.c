@@ -397,7 +397,7 @@ static void list_streams(struct agent_plan *plan, size_t index)
     session->streams = list;
     for (size_t i = 0; i < plan->stream_count; i++) {
         for (size_t o = 0; o < plan->output_count; o++) {
-            if (plan->outputs[o].stream == i && plan->takes[index * plan->output_count + o]) {
+            if (plan->outputs[o].stream == i && agent_plan_takes(plan, index, o)) {
                 list[session->stream_count++] = i;
                 break;
             }
@@ -574,7 +574,7 @@ const struct provider_selection *agent_plan_selection(const struct agent_plan *p
 size_t agent_plan_find_session(const struct agent_plan *plan, struct span name)
 {
     size_t s = 0;
-    while (s < plan->session_count && !span_is(name, plan->session_configs[s]->name)) {
+    while (s < plan->session_count && !span_is(name, agent_plan_session_name(plan, s))) {
         s++;
     }
     return s;
@@ -583,7 +583,7 @@ size_t agent_plan_find_session(const struct agent_plan *plan, struct span name)
 size_t agent_plan_find_output(const struct agent_plan *plan, struct span name)
 {
     size_t o = 0;
-    while (o < plan->output_count && !span_is(name, plan->output_configs[o]->name)) {
+    while (o < plan->output_count && !span_is(name, agent_plan_output_name(plan, o))) {
         o++;
     }
     return o;

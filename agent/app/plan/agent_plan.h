@@ -65,6 +65,22 @@ void agent_plan_fini(struct agent_plan *plan);
 size_t agent_plan_find_session(const struct agent_plan *plan, struct span name);
 size_t agent_plan_find_output(const struct agent_plan *plan, struct span name);
 
+static inline const char *agent_plan_session_name(const struct agent_plan *plan, size_t session)
+{
+    return plan->session_configs[session]->name;
+}
+
+static inline const char *agent_plan_output_name(const struct agent_plan *plan, size_t output)
+{
+    return plan->output_configs[output]->name;
+}
+
+/* Does ${output} take the events of ${session}? */
+static inline bool agent_plan_takes(const struct agent_plan *plan, size_t session, size_t output)
+{
+    return plan->takes[session * plan->output_count + output];
+}
+
 /* The selection of a session's provider entries; NULL: it has none. */
 const struct provider_selection *agent_plan_selection(
     const struct agent_plan *plan, size_t session);

@@ -53,8 +53,8 @@ static void add_sessions(struct buf *out, const struct agent_plan *plan, size_t 
     for (;;) {
         const char *next = NULL;
         for (size_t s = 0; s < plan->session_count; s++) {
-            const char *name = plan->session_configs[s]->name;
-            if (plan->takes[s * plan->output_count + output] && strcmp(name, before) > 0 &&
+            const char *name = agent_plan_session_name(plan, s);
+            if (agent_plan_takes(plan, s, output) && strcmp(name, before) > 0 &&
                 (!next || strcmp(name, next) < 0)) {
                 next = name;
             }

@@ -26,21 +26,6 @@
  */
 static const char delivered_name[] = "/had";
 
-static const char *session_name(const struct agent_plan *plan, size_t session)
-{
-    return plan->session_configs[session]->name;
-}
-
-static const char *output_name(const struct agent_plan *plan, size_t output)
-{
-    return plan->output_configs[output]->name;
-}
-
-static bool takes(const struct agent_plan *plan, size_t session, size_t output)
-{
-    return plan->takes[session * plan->output_count + output];
-}
-
 /* ---- what outputs delivered ------------------------------------------------------------------ */
 
 static struct span next_word(struct span *text, uint8_t end)
@@ -97,8 +82,9 @@ bool handover_put_delivered(const struct agent_plan *plan, struct store *store,
     for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
         const struct delivered *delivered = &handover->delivered[i];
         for (size_t k = 0; k < delivered->count; k++) {
-            buf_printf(&text, "%s %s %llu %llu\n", session_name(plan, i / plan->output_count),
-                output_name(plan, i % plan->output_count),
+            buf_printf(&text, "%s %s %llu %llu\n",
+                agent_plan_session_name(plan, i / plan->output_count),
+                agent_plan_output_name(plan, i % plan->output_count),
                 (unsigned long long)delivered->steps[k].number,
                 (unsigned long long)delivered->steps[k].last_batch);
         }
@@ -155,7 +141,7 @@ static bool take_position(struct taking *taking, size_t stream, size_t session, 
 {
     const struct agent_plan *plan = taking->plan;
     struct handover *handover = taking->handover;
-    const struct span name = span_text(session_name(plan, session));
+    const struct span name = span_text(agent_plan_session_name(plan, session));
     uint64_t last_id = store_last_id(taking->store);
     uint64_t lowest = UINT64_MAX;
     uint64_t before = 0;
@@ -165,7 +151,7 @@ static bool take_position(struct taking *taking, size_t stream, size_t session, 
     for (size_t o = 0; o < plan->output_count; o++) {
         size_t cell = session * plan->output_count + o;
         uint64_t delivered = delivered_number(&handover->delivered[cell]);
-        if (plan->outputs[o].stream != stream || !takes(plan, session, o)) {
+        if (plan->outputs[o].stream != stream || !agent_plan_takes(plan, session, o)) {
             continue;
         }
         if (taking->found[cell]) {
@@ -267,7 +253,7 @@ bool handover_done(const struct agent_plan *plan, struct log *log, struct store 
     struct store_committed committed;
     bool ok = true;
     for (size_t o = 0; ok && o < plan->output_count; o++) {
-        const struct store_progress none = {.name = span_text(output_name(plan, o))};
+        const struct store_progress none = {.name = span_text(agent_plan_output_name(plan, o))};
         ok = !handover->left[o] || store_progress(store, &none, err);
     }
     if (!handover->any) {
@@ -339,7 +325,7 @@ static bool note_source(void *self, const struct catalogue_source *source)
         const struct known_output *output = &giving->outputs[o];
         size_t cell = s * plan->output_count + o;
         uint64_t delivered = delivered_number(&giving->delivered[cell]);
-        if (output->id && output->stream == source->stream && takes(giving->plan, s, o)) {
+        if (output->id && output->stream == source->stream && agent_plan_takes(plan, s, o)) {
             giving->sequences[cell] = delivered > source->sequence ? delivered : source->sequence;
         }
     }
@@ -351,7 +337,7 @@ static bool give_output(
     const struct giving *giving, struct store *store, size_t output, struct error *err)
 {
     const struct agent_plan *plan = giving->plan;
-    const struct span name = span_text(output_name(giving->plan, output));
+    const struct span name = span_text(agent_plan_output_name(giving->plan, output));
     struct buf sessions;
     struct buf checkpoint;
     buf_init(&sessions, STORE_VALUE_MAX);
@@ -359,7 +345,8 @@ static bool give_output(
     for (size_t s = 0; s < plan->session_count; s++) {
         uint64_t sequence = giving->sequences[s * plan->output_count + output];
         if (sequence) {
-            catalogue_progress_add(&sessions, span_text(session_name(giving->plan, s)), sequence);
+            catalogue_progress_add(
+                &sessions, span_text(agent_plan_session_name(giving->plan, s)), sequence);
         }
     }
     bool ok = catalogue_find_checkpoint(
@@ -382,7 +369,8 @@ static bool give_all(
     const struct agent_plan *plan = giving->plan;
     struct catalogue *catalogue = store_catalogue(store);
     for (size_t o = 0; o < plan->output_count; o++) {
-        const struct spool_output_facts *output = spool_facts_output(facts, output_name(plan, o));
+        const struct spool_output_facts *output = spool_facts_output(
+            facts, agent_plan_output_name(plan, o));
         giving->outputs[o].id = output ? chain_id(output->chain) : 0;
     }
     bool ok = find_delivered(plan, store, giving->delivered, err) &&

@@ -25,20 +25,10 @@ static size_t row(const struct positions *p)
     return p->plan->session_count + 1;
 }
 
-static bool takes(const struct positions *p, size_t session, size_t output)
-{
-    return p->plan->takes[session * p->plan->output_count + output];
-}
-
 /* Does the output count how far it is with the session? */
 static bool counts(const struct positions *p, size_t session, size_t output)
 {
-    return p->plan->sessions[session].replayable && takes(p, session, output);
-}
-
-static const char *output_name(const struct positions *p, size_t output)
-{
-    return p->plan->output_configs[output]->name;
+    return p->plan->sessions[session].replayable && agent_plan_takes(p->plan, session, output);
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
@@ -55,9 +45,10 @@ static void find_position(struct positions *p, size_t output, struct span name, 
     p->stored[output * row(p) + s] = sequence;
     if (sequence) {
         log_write(p->log, LOG_LEVEL_INFO, NULL,
-            "output %s continues after event %llu of session %s%s%s", output_name(p, output),
-            (unsigned long long)sequence, positions_session(p, s),
-            p->data_dir ? ", according to the state in " : "", p->data_dir ? p->data_dir : "");
+            "output %s continues after event %llu of session %s%s%s",
+            agent_plan_output_name(p->plan, output), (unsigned long long)sequence,
+            agent_plan_session_name(p->plan, s), p->data_dir ? ", according to the state in " : "",
+            p->data_dir ? p->data_dir : "");
     }
 }
 
@@ -91,7 +82,8 @@ static bool clear_checkpoints(struct positions *p, struct error *err)
         if (s == p->plan->session_count && progress->checkpoint.size) {
             buf_reset(&progress->checkpoint);
             const struct store_progress none = {
-                .name = span_text(output_name(p, o)), .sessions = buf_span(&progress->others)};
+                .name = span_text(agent_plan_output_name(p->plan, o)),
+                .sessions = buf_span(&progress->others)};
             ok = store_progress(p->store, &none, err);
         }
     }
@@ -261,7 +253,7 @@ static bool find_done(struct positions *p, struct span session, const uint8_t fi
 bool positions_is_done(
     struct positions *p, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence)
 {
-    const struct span name = span_text(positions_session(p, session));
+    const struct span name = span_text(agent_plan_session_name(p->plan, session));
     struct error err;
     bool found = false;
     bool ok = find_done(p, name, file_id, ret_last_sequence, &found, &err);
@@ -302,8 +294,8 @@ bool positions_finish_files(struct positions *p, struct error *err)
             continue;
         }
         const struct input_ops *ops = p->plan->session_configs[file->session]->ops;
-        if (!store_done(p->store, span_text(positions_session(p, file->session)), file->id,
-                file->last_sequence, err)) {
+        if (!store_done(p->store, span_text(agent_plan_session_name(p->plan, file->session)),
+                file->id, file->last_sequence, err)) {
             return false;
         }
         if (ops->settle_file) {
@@ -326,10 +318,12 @@ static bool stage_progress(struct positions *p, size_t output, const uint64_t *s
     buf_add_span(&sessions, buf_span(&p->outputs[output].others));
     for (size_t s = 0; s < p->plan->session_count; s++) {
         if (counts(p, s, output)) {
-            catalogue_progress_add(&sessions, span_text(positions_session(p, s)), sequences[s]);
+            catalogue_progress_add(
+                &sessions, span_text(agent_plan_session_name(p->plan, s)), sequences[s]);
         }
     }
-    const struct store_progress progress = {.name = span_text(output_name(p, output)),
+    const struct store_progress progress = {
+        .name = span_text(agent_plan_output_name(p->plan, output)),
         .sessions = buf_span(&sessions),
         .checkpoint = &checkpoint};
     bool ok = (!sessions.failed || error_set(err, ERR_MEMORY, "out of memory")) &&

@@ -45,7 +45,7 @@ bool positions_live_acked(const struct positions *p, size_t session, uint64_t *r
     }
     for (size_t o = 0; o < plan->output_count; o++) {
         uint64_t sequence = p->stored[o * (plan->session_count + 1) + session];
-        if (plan->takes[session * plan->output_count + o]) {
+        if (agent_plan_takes(plan, session, o)) {
             *ret_sequence = !taken || sequence < *ret_sequence ? sequence : *ret_sequence;
             taken = true;
         }
@@ -73,8 +73,8 @@ static bool look_at(struct positions *p, size_t session, const struct session_co
         live->mark_sequence = numbered(counts);
     }
     bool is_due = live->settled > live->stored + (is_end ? 0 : store_every_100ns);
-    if (is_due &&
-        !store_live(p->store, span_text(positions_session(p, session)), live->settled, err)) {
+    if (is_due && !store_live(p->store, span_text(agent_plan_session_name(p->plan, session)),
+                      live->settled, err)) {
         return false;
     }
     live->stored = is_due ? live->settled : live->stored;

@@ -75,11 +75,6 @@ struct positions {
     atomic_bool fails;   /* the last positions_save_or_warn did */
 };
 
-static inline const char *positions_session(const struct positions *p, size_t session)
-{
-    return p->plan->session_configs[session]->name;
-}
-
 /* ---- positions.c ---- */
 
 /* Stage which files are settled as a whole, and report that to their inputs. By the store's owner,

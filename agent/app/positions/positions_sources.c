@@ -78,7 +78,7 @@ static bool note_source(void *self, const struct catalogue_source *source)
     struct earlier *earlier = self;
     const struct agent_plan *plan = earlier->p->plan;
     for (size_t s = 0; s < plan->session_count; s++) {
-        if (!span_is(source->session, positions_session(earlier->p, s))) {
+        if (!span_is(source->session, agent_plan_session_name(plan, s))) {
             continue;
         }
         for (size_t i = 0; i < plan->stream_count; i++) {
@@ -169,7 +169,7 @@ static bool begin_session(struct positions *p, const struct earlier *earlier, si
 {
     const struct agent_plan *plan = p->plan;
     size_t cell = stream * plan->session_count + session;
-    struct span name = span_text(positions_session(p, session));
+    struct span name = span_text(agent_plan_session_name(p->plan, session));
     bool is_taken_over = p->handover.known[cell];
     bool knows = earlier->current[stream] || is_taken_over;
     uint64_t before = knows ? earlier->own[cell] : earlier->highest[session];
@@ -183,7 +183,7 @@ static bool begin_session(struct positions *p, const struct earlier *earlier, si
         ok = handover_put_delivered(p->plan, p->store, &p->handover, err);
     }
     for (size_t o = 0; o < plan->output_count; o++) {
-        if (plan->outputs[o].stream == stream && plan->takes[session * plan->output_count + o]) {
+        if (plan->outputs[o].stream == stream && agent_plan_takes(plan, session, o)) {
             uint64_t delivered = delivered_number(
                 &p->handover.delivered[session * plan->output_count + o]);
             p->resume[session * plan->output_count + o] = delivered > begin ? delivered : begin;
@@ -216,7 +216,7 @@ static uint64_t find_resume(const struct positions *p, size_t session)
     uint64_t lowest = UINT64_MAX;
     for (size_t o = 0; o < plan->output_count; o++) {
         size_t cell = session * plan->output_count + o;
-        if (plan->takes[cell] && p->resume[cell] < lowest) {
+        if (agent_plan_takes(plan, session, o) && p->resume[cell] < lowest) {
             lowest = p->resume[cell];
         }
     }
@@ -257,12 +257,13 @@ static void tell_begin(struct positions *p, const struct earlier *earlier)
             log_write_as(p->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
                 "session %s: the saved read position of its files is lost: they are read again, "
                 "and events may be delivered twice",
-                positions_session(p, s));
+                agent_plan_session_name(p->plan, s));
         } else if (p->plan->sessions[s].replayable && find_resume(p, s)) {
             log_write(p->log, LOG_LEVEL_INFO, NULL,
                 "session %s resumes after event %llu: an earlier run has read the events before "
                 "it, according to %s%s",
-                positions_session(p, s), (unsigned long long)find_resume(p, s), p->data_dir,
+                agent_plan_session_name(p->plan, s), (unsigned long long)find_resume(p, s),
+                p->data_dir,
                 p->settings.config->agent.data_dir
                     ? ""
                     : ". to read it again, set another agent.data_dir, or spool.mode: memory");

@@ -33,7 +33,7 @@ static bool find_sessions(struct positions *p, struct error *err)
 {
     bool ok = true;
     for (size_t s = 0; ok && s < p->plan->session_count; s++) {
-        struct span name = span_text(positions_session(p, s));
+        struct span name = span_text(agent_plan_session_name(p->plan, s));
         ok = store_find_source_state(p->store, name, &p->states[s], err) &&
              store_find_live(p->store, name, &p->last_times[s], err);
         if (ok && p->is_remade && p->states[s].size) {
@@ -206,7 +206,7 @@ static bool write_state(struct positions *p, size_t session, struct buf *out, st
     bool ok = ops->state ? ops->state(input, out, &why) : ops->bookmarks(input, safe, out, &why);
     if (!ok && why.code == ERR_LIMIT) {
         log_write_as(p->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool state", "session %s: %s",
-            positions_session(p, session), why.text);
+            agent_plan_session_name(p->plan, session), why.text);
         buf_fini(out);
         buf_init(out, STORE_VALUE_MAX);
         return true;
@@ -227,7 +227,7 @@ static bool stage_state(struct positions *p, size_t session, struct error *err)
     bool ok = write_state(p, session, &fresh, err);
     if (ok && !span_equal(buf_span(&fresh), buf_span(last))) {
         ok = store_source_state(
-            p->store, span_text(positions_session(p, session)), buf_span(&fresh), err);
+            p->store, span_text(agent_plan_session_name(p->plan, session)), buf_span(&fresh), err);
         if (ok) {
             struct buf before = *last;
             *last = fresh;

@@ -51,7 +51,7 @@ static struct schema_cache *make_cache(void *self, size_t session, size_t worker
 static void warn_definitions(void *self, size_t session, const struct schema_losses *losses)
 {
     struct agent *agent = self;
-    const char *name = agent->plan->session_configs[session]->name;
+    const char *name = agent_plan_session_name(agent->plan, session);
     char kind[128];
     char text[SCHEMA_LOSSES_TEXT_BYTES];
     snprintf(kind, sizeof(kind), "definitions %s", name);
@@ -74,7 +74,7 @@ static void note_silent(void *self, size_t session, struct span provider)
         log_write_as(agent->log, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_INFO, NULL,
             "session %s: events of provider %.*s have no message: no definition has one. name the "
             "provider's program files under schema",
-            agent->plan->session_configs[session]->name,
+            agent_plan_session_name(agent->plan, session),
             SPAN_ARG(span_first(provider, SHOWN_BYTES)));
     }
 }
@@ -123,7 +123,7 @@ static void note_output(void *self, const char *output, const char *text)
 static void output_ended(void *self, size_t output, bool closed)
 {
     struct agent *agent = self;
-    const char *name = agent->plan->output_configs[output]->name;
+    const char *name = agent_plan_output_name(agent->plan, output);
     log_write_as(agent->log, LOG_CAUSE_OUTPUT_ENDED, closed ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR,
         NULL,
         closed ? "output %s: its reader has closed it"
@@ -273,7 +273,7 @@ static bool find_observed(struct agent *agent, struct error *err)
     for (size_t i = 0; agent->observed && i < plan->session_count; i++) {
         if (plan->sessions[i].replayable) {
             agent->observed[i] = agent_observed_find(
-                &agent->runner->observed, plan->session_configs[i]->name);
+                &agent->runner->observed, agent_plan_session_name(plan, i));
         }
     }
     return agent->observed || error_set(err, ERR_MEMORY, "out of memory");

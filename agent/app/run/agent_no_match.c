@@ -39,7 +39,7 @@ static uint64_t find(const struct agent_setup *setup, size_t index,
     const struct agent_plan *plan = &setup->plan;
     const struct pipeline_session *session = &plan->sessions[index];
     const struct provider_selection *selection = agent_plan_selection(plan, index);
-    struct findings findings = {.log = log, .session = plan->session_configs[index]->name};
+    struct findings findings = {.log = log, .session = agent_plan_session_name(plan, index)};
     bool nothing = counts->accepted == 0 && counts->filtered > 0;
     if (!nothing && !has_unmatched(selection)) {
         return 0;

@@ -18,7 +18,7 @@ static bool all_comes_again(const struct agent *agent, size_t output)
     const struct agent_plan *plan = agent->plan;
     bool all = true;
     for (size_t s = 0; s < plan->session_count; s++) {
-        all = all && (!plan->takes[s * plan->output_count + output] || comes_again(agent, s));
+        all = all && (!agent_plan_takes(plan, s, output) || comes_again(agent, s));
     }
     return all;
 }
@@ -28,7 +28,7 @@ static void count_sessions(
 {
     for (size_t i = 0; i < agent->plan->session_count; i++) {
         if (agent->plan->sessions[i].replayable) {
-            agent_observed_note(&agent->runner->observed, agent->plan->session_configs[i]->name,
+            agent_observed_note(&agent->runner->observed, agent_plan_session_name(agent->plan, i),
                 pipeline_observed(agent->pipeline, i));
         }
         const struct session_counts *counts = &status->sessions[i];
@@ -46,19 +46,19 @@ static void count_outputs(
     bool waits = positions_rest(agent->positions) == POSITIONS_REST_WAITS;
     for (size_t i = 0; i < agent->plan->output_count; i++) {
         const struct output_counts *counts = &status->outputs[i];
-        summary_add_output(result->summary, agent->plan->output_configs[i]->name, counts->acked,
+        summary_add_output(result->summary, agent_plan_output_name(agent->plan, i), counts->acked,
             counts->bytes, counts->dead_lettered);
-        summary_add_too_old(result->summary, agent->plan->output_configs[i]->name,
+        summary_add_too_old(result->summary, agent_plan_output_name(agent->plan, i),
             counts->kept_too_old, counts->dropped[OUTPUT_DROP_TOO_OLD]);
         summary_add_maybe_duplicates(
-            result->summary, agent->plan->output_configs[i]->name, counts->maybe_duplicates);
+            result->summary, agent_plan_output_name(agent->plan, i), counts->maybe_duplicates);
         result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
                             counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
         bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));
         if (waits && counts->pending && !closed && !agent_life_has_successor(agent->life)) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
                 "output %s: %llu events wait in the spool for the next run",
-                agent->plan->output_configs[i]->name, (unsigned long long)counts->pending);
+                agent_plan_output_name(agent->plan, i), (unsigned long long)counts->pending);
         }
         if (!closed) {
             /* Pending are those of an output that is stuck, or that a spool keeps. */

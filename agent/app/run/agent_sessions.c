@@ -244,7 +244,7 @@ static bool is_needed(const struct agent_sessions *all, size_t session)
 {
     const struct agent_plan *plan = all->plan;
     for (size_t o = 0; o < plan->output_count; o++) {
-        if (plan->takes[session * plan->output_count + o] && !all->ended_outputs[o]) {
+        if (agent_plan_takes(plan, session, o) && !all->ended_outputs[o]) {
             return true;
         }
     }

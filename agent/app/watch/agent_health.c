@@ -113,7 +113,7 @@ static void look_at_session(
     struct agent_health *health, const struct agent_health_inputs *inputs, size_t index)
 {
     const struct session_counts *counts = &inputs->status->sessions[index];
-    const char *name = inputs->plan->session_configs[index]->name;
+    const char *name = agent_plan_session_name(inputs->plan, index);
     if (inputs->sessions[index].failed) {
         add(health, AGENT_CAUSE_SESSION_FAILED, name, NULL, "it has failed and does not run");
     } else if (inputs->sessions[index].trouble[0]) {

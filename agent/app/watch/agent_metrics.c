@@ -334,11 +334,11 @@ void agent_metrics_collect(const struct agent_metrics_inputs *inputs, struct met
     const struct agent_status *status = inputs->status;
     metric_set_list(set, METRIC_SESSION_LIST);
     for (size_t i = 0; i < plan->session_count; i++) {
-        add_session(set, plan->session_configs[i]->name, &status->sessions[i]);
+        add_session(set, agent_plan_session_name(plan, i), &status->sessions[i]);
     }
     metric_set_list(set, METRIC_OUTPUT_LIST);
     for (size_t i = 0; i < plan->output_count; i++) {
-        add_output(set, plan->output_configs[i]->name, &status->outputs[i],
+        add_output(set, agent_plan_output_name(plan, i), &status->outputs[i],
             pipeline_spool(inputs->pipeline), i);
     }
     metric_set_list(set, METRIC_FILTER_LIST);

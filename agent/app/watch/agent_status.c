@@ -71,7 +71,7 @@ void agent_status_line(
                            counts->dropped[SESSION_DROP_SPOOL_FULL] +
                            counts->dropped[SESSION_DROP_SPOOL_DISK];
         buf_printf(out, "%ssession %.100s: %llu received, %llu accepted", i ? "; " : "",
-            plan->session_configs[i]->name, (unsigned long long)counts->received,
+            agent_plan_session_name(plan, i), (unsigned long long)counts->received,
             (unsigned long long)counts->accepted);
         add_if_any(out, over_budget, "over budget");
         add_if_any(out, dropped, "dropped");
@@ -90,8 +90,9 @@ void agent_status_line(
         for (int k = 0; k < OUTPUT_DROP_COUNT; k++) {
             dropped += counts->dropped[k];
         }
-        buf_printf(out, "; output %.100s: %llu acked, %llu pending", plan->output_configs[i]->name,
-            (unsigned long long)counts->acked, (unsigned long long)counts->pending);
+        buf_printf(out, "; output %.100s: %llu acked, %llu pending",
+            agent_plan_output_name(plan, i), (unsigned long long)counts->acked,
+            (unsigned long long)counts->pending);
         add_if_any(out, dropped, "dropped");
         add_if_any(out, counts->dead_lettered, "dead-lettered");
         add_if_any(out, counts->kept_too_old, "of them too old");

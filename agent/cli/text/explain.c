@@ -56,7 +56,7 @@ void explain_fini(struct explain *explain)
 size_t explain_find(const struct explain *explain, const char *name)
 {
     for (size_t i = 0; i < explain->plan.session_count; i++) {
-        if (strcmp(explain->plan.session_configs[i]->name, name) == 0) {
+        if (strcmp(agent_plan_session_name(&explain->plan, i), name) == 0) {
             return i;
         }
     }
@@ -134,16 +134,11 @@ bool explain_each(const struct explain *explain, size_t session, explain_fn *eac
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-static bool takes(const struct explain *explain, size_t session, size_t output)
-{
-    return explain->plan.takes[session * explain->plan.output_count + output];
-}
-
 const struct app_output *explain_takes_all(const struct explain *explain, size_t session)
 {
     for (size_t i = 0; i < explain->plan.output_count; i++) {
         const struct app_output *output = explain->plan.output_configs[i];
-        if (takes(explain, session, i) && output->filters.count == 0) {
+        if (agent_plan_takes(&explain->plan, session, i) && output->filters.count == 0) {
             return output;
         }
     }
@@ -160,7 +155,7 @@ size_t explain_rules(const struct explain *explain, size_t session, size_t *ret_
         count += providers[i].filters.count;
     }
     for (size_t i = 0; i < explain->plan.output_count; i++) {
-        *ret_of_outputs += takes(explain, session, i)
+        *ret_of_outputs += agent_plan_takes(&explain->plan, session, i)
                                ? explain->plan.output_configs[i]->filters.count
                                : 0;
     }

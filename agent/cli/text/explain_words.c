@@ -379,7 +379,7 @@ static void put_places(const struct words *w)
             put_rules_of(w, &providers[i].filters, place, &first);
         }
         for (size_t i = 0; i < plan->output_count; i++) {
-            if (plan->takes[w->session * plan->output_count + i]) {
+            if (agent_plan_takes(plan, w->session, i)) {
                 put_rules_of(w, &plan->output_configs[i]->filters, place, &first);
             }
         }
@@ -392,7 +392,7 @@ static void put_places(const struct words *w)
             w, &((const struct app_provider *)session->providers.items)[i].filters, &first);
     }
     for (size_t i = 0; i < plan->output_count; i++) {
-        if (plan->takes[w->session * plan->output_count + i]) {
+        if (agent_plan_takes(plan, w->session, i)) {
             put_edits_of(w, &plan->output_configs[i]->filters, &first);
         }
     }
