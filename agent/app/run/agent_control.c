@@ -23,7 +23,6 @@ static const uint64_t health_every_ns = UINT64_C(4000000000);
 struct agent_control {
     struct agent *agent;
     struct agent_status status; /* of the control thread, then of the end */
-    uint64_t unsure_told;       /* of the same: events, by agent_unsure_warn */
 
     /* Of the control thread: when what is due. */
     uint64_t next_stats;
@@ -82,11 +81,6 @@ static void tell_manager(struct agent_control *control, bool always)
     buf_fini(&line);
 }
 
-void agent_control_warn_unsure(struct agent_control *control)
-{
-    agent_unsure_warn(control->agent->plan, control->agent->log, &control->unsure_told);
-}
-
 static void report(struct agent_control *control)
 {
     struct agent *agent = control->agent;
@@ -99,7 +93,7 @@ static void report(struct agent_control *control)
     buf_init(&line, MAX_LINE_BYTES);
     buf_init(&json, 1024 * 1024);
     agent_process_tables_warn(&runner->process_tables, agent->plan, agent->tables, agent->log);
-    agent_control_warn_unsure(control);
+    agent_unsure_warn(agent->plan, agent->log, &agent->unsure_told);
     agent_status_look(&control->status, agent->pipeline);
     agent_status_line(&control->status, agent->plan, &line);
     write_counters(control, &loads, &json);

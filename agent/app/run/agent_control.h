@@ -18,8 +18,4 @@ uint64_t agent_control_tick(struct agent *agent, uint64_t now_ns);
 /* The agent has come to its end: its last counters, which stay until it is destroyed. */
 const struct agent_status *agent_control_end(struct agent_control *control);
 
-/* Warn of rules that could not be judged for some events, if there are more of these than at the
- * last call. On the control thread, or at the end. */
-void agent_control_warn_unsure(struct agent_control *control);
-
 #endif

@@ -45,6 +45,7 @@ struct agent {
     uint64_t *observed;                /* [session]: agent_observed.h */
     struct pipeline *pipeline;
     struct agent_control *control;
+    uint64_t unsure_told; /* agent_unsure_warn; of the control thread, then of the end */
     atomic_uint_fast64_t letters_evicted; /* letters that made room for others, each one an event */
 
     struct plat_mutex silent_mutex;

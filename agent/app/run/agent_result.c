@@ -1,5 +1,6 @@
 #include "app/run/agent_no_match.h"
 #include "app/run/agent_own.h"
+#include "app/run/agent_unsure.h"
 
 /* What an agent that has ended has done: counts for the result of the process, and log lines. */
 
@@ -103,7 +104,7 @@ void agent_result_add(struct agent *agent, struct agent_run_result *result)
     if (!has_successor && agent->runner->settings->max_events == 0) {
         result->unmatched = agent_no_match(agent->setup, agent->sessions, status, agent->log);
     }
-    agent_control_warn_unsure(agent->control);
+    agent_unsure_warn(agent->plan, agent->log, &agent->unsure_told);
     /* On the terminal, the summary says what became of all. */
     if (agent->runner->logs_to_file || has_successor) {
         struct buf line;
