@@ -3,6 +3,7 @@
 
 #include "app/config/app_memory.h"
 #include "app/config/app_rules.h"
+#include "app/plan/app_budgets.h"
 #include "app/plan/app_dead_letters.h"
 #include "app/plan/app_trust.h"
 #include "app/run/agent_own.h"
@@ -136,7 +137,14 @@ static void output_ended(void *self, size_t output, bool closed)
 
 static void step(void *self, uint32_t session, const struct provider_change *change)
 {
-    agent_sessions_step(((struct agent *)self)->sessions, session, change);
+    const struct agent *agent = self;
+    struct buf text;
+    buf_init(&text, 1024);
+    app_budgets_write_change(change, &text);
+    log_write_as(agent->log, LOG_CAUSE_BUDGET,
+        change->to > change->from ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL, "session %s: %.*s",
+        agent_plan_session_name(agent->plan, session), SPAN_ARG(buf_span(&text)));
+    buf_fini(&text);
 }
 
 static void damage(

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/plan/app_budgets.h"
 #include "input/windows/etw_orphans.h"
 #include "platform/plat_thread.h"
 #include "schema/events/kernel_names.h"
@@ -38,18 +37,6 @@ struct agent_sessions {
     struct plat_mutex mutex;
     bool *ended_outputs; /* guarded by it */
 };
-
-void agent_sessions_step(
-    struct agent_sessions *all, uint32_t index, const struct provider_change *change)
-{
-    struct buf text;
-    buf_init(&text, 1024);
-    app_budgets_write_change(change, &text);
-    log_write_as(all->log, LOG_CAUSE_BUDGET,
-        change->to > change->from ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL, "session %s: %.*s",
-        all->sessions[index].config->name, SPAN_ARG(buf_span(&text)));
-    buf_fini(&text);
-}
 
 void agent_sessions_damage(struct agent_sessions *all, uint32_t index,
     const struct trace_info *trace, uint64_t offset, const char *what)

@@ -53,8 +53,6 @@ enum input_end agent_sessions_end(const struct agent_sessions *all, size_t sessi
 uint64_t agent_sessions_damaged(const struct agent_sessions *all, size_t session);
 
 /* pipeline_settings: on the session's thread. */
-void agent_sessions_step(
-    struct agent_sessions *all, uint32_t index, const struct provider_change *change);
 void agent_sessions_damage(struct agent_sessions *all, uint32_t index,
     const struct trace_info *trace, uint64_t offset, const char *what);
 
