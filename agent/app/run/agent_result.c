@@ -4,22 +4,21 @@
 
 /* What an agent that has ended has done: counts for the result of the process, and log lines. */
 
-/* The next agent in this process, or the next run, reads the undelivered events of the session
+/* The next agent in this process, or the next run, reads undelivered events of replayable sessions
  * again. */
-static bool comes_again(const struct agent *agent, size_t session)
+static bool reads_again(struct agent *agent)
 {
-    return (agent_life_has_successor(agent->life) ||
-               positions_rest(agent->positions) == POSITIONS_REST_REPLAYS) &&
-           agent->plan->sessions[session].replayable;
+    return agent_life_has_successor(agent->life) ||
+           positions_rest(agent->positions) == POSITIONS_REST_REPLAYS;
 }
 
-/* True for all sessions that the output takes, as it does not count by sessions. */
-static bool all_comes_again(const struct agent *agent, size_t output)
+/* Is that true for all sessions that the output takes? It does not count by sessions. */
+static bool all_read_again(const struct agent_plan *plan, size_t output, bool again)
 {
-    const struct agent_plan *plan = agent->plan;
     bool all = true;
     for (size_t s = 0; s < plan->session_count; s++) {
-        all = all && (!agent_plan_takes(plan, s, output) || comes_again(agent, s));
+        all = all &&
+              (!agent_plan_takes(plan, s, output) || (again && plan->sessions[s].replayable));
     }
     return all;
 }
@@ -27,15 +26,18 @@ static bool all_comes_again(const struct agent *agent, size_t output)
 static void count_sessions(
     struct agent *agent, const struct agent_status *status, struct agent_run_result *result)
 {
-    for (size_t i = 0; i < agent->plan->session_count; i++) {
-        if (agent->plan->sessions[i].replayable) {
-            agent_observed_note(&agent->runner->observed, agent_plan_session_name(agent->plan, i),
+    const struct agent_plan *plan = agent->plan;
+    bool again = reads_again(agent);
+    for (size_t i = 0; i < plan->session_count; i++) {
+        bool replayable = plan->sessions[i].replayable;
+        if (replayable) {
+            agent_observed_note(&agent->runner->observed, agent_plan_session_name(plan, i),
                 pipeline_observed(agent->pipeline, i));
         }
         const struct session_counts *counts = &status->sessions[i];
         result->raw += counts->decode.raw;
         result->partial += counts->decode.partial;
-        result->undelivered += comes_again(agent, i) ? 0 : counts->dropped[SESSION_DROP_STOPPED];
+        result->undelivered += again && replayable ? 0 : counts->dropped[SESSION_DROP_STOPPED];
         result->damaged += agent_sessions_damaged(agent->sessions, i);
         result->failed_sessions += agent_sessions_end(agent->sessions, i) == INPUT_FAILED;
     }
@@ -44,30 +46,33 @@ static void count_sessions(
 static void count_outputs(
     struct agent *agent, const struct agent_status *status, struct agent_run_result *result)
 {
+    const struct agent_plan *plan = agent->plan;
     bool waits = positions_rest(agent->positions) == POSITIONS_REST_WAITS;
-    for (size_t i = 0; i < agent->plan->output_count; i++) {
+    bool for_next_run = waits && !agent_life_has_successor(agent->life);
+    bool again = reads_again(agent);
+    for (size_t i = 0; i < plan->output_count; i++) {
+        const char *name = agent_plan_output_name(plan, i);
         const struct output_counts *counts = &status->outputs[i];
-        summary_add_output(result->summary, agent_plan_output_name(agent->plan, i), counts->acked,
-            counts->bytes, counts->dead_lettered);
-        summary_add_too_old(result->summary, agent_plan_output_name(agent->plan, i),
-            counts->kept_too_old, counts->dropped[OUTPUT_DROP_TOO_OLD]);
-        summary_add_maybe_duplicates(
-            result->summary, agent_plan_output_name(agent->plan, i), counts->maybe_duplicates);
+        summary_add_output(
+            result->summary, name, counts->acked, counts->bytes, counts->dead_lettered);
+        summary_add_too_old(
+            result->summary, name, counts->kept_too_old, counts->dropped[OUTPUT_DROP_TOO_OLD]);
+        summary_add_maybe_duplicates(result->summary, name, counts->maybe_duplicates);
         result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
                             counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
-        bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));
-        if (waits && counts->pending && !closed && !agent_life_has_successor(agent->life)) {
-            log_write(agent->log, LOG_LEVEL_INFO, NULL,
-                "output %s: %llu events wait in the spool for the next run",
-                agent_plan_output_name(agent->plan, i), (unsigned long long)counts->pending);
+        if (outlet_closed(pipeline_outlet(agent->pipeline, i))) {
+            continue;
         }
-        if (!closed) {
-            /* Pending are those of an output that is stuck, or that a spool keeps. */
-            bool again = all_comes_again(agent, i);
-            result->undelivered += waits || again ? 0 : counts->pending;
-            for (size_t k = OUTPUT_DROP_ENDED; k < OUTPUT_DROP_COUNT; k++) {
-                result->undelivered += again && k == OUTPUT_DROP_STOPPED ? 0 : counts->dropped[k];
-            }
+        if (for_next_run && counts->pending) {
+            log_write(agent->log, LOG_LEVEL_INFO, NULL,
+                "output %s: %llu events wait in the spool for the next run", name,
+                (unsigned long long)counts->pending);
+        }
+        /* Pending are those of an output that is stuck, or that a spool keeps. */
+        bool all_again = all_read_again(plan, i, again);
+        result->undelivered += waits || all_again ? 0 : counts->pending;
+        for (size_t k = OUTPUT_DROP_ENDED; k < OUTPUT_DROP_COUNT; k++) {
+            result->undelivered += all_again && k == OUTPUT_DROP_STOPPED ? 0 : counts->dropped[k];
         }
     }
 }
