@@ -139,10 +139,12 @@ struct positions *positions_open(const struct positions_settings *settings, stru
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    p->settings = *settings;
+    p->config = settings->config;
     p->plan = settings->plan;
     p->log = settings->log;
-    p->data_dir = app_config_data_dir(settings->config);
+    p->memory = settings->memory;
+    p->data_dir = app_config_data_dir(p->config);
+    p->is_durable = p->config->spool.mode == APP_SPOOL_DURABLE;
     plat_mutex_init(&p->mutex);
     plat_mutex_init(&p->reader_mutex);
     if (!open_parts(p, err)) {
@@ -207,10 +209,9 @@ bool positions_begin(struct positions *p, struct pipeline *pipeline, struct erro
 
 enum positions_rest positions_rest(const struct positions *p)
 {
-    bool is_durable = p->settings.config->spool.mode == APP_SPOOL_DURABLE;
-    return p->keeps     ? POSITIONS_REST_WAITS
-           : is_durable ? POSITIONS_REST_REPLAYS
-                        : POSITIONS_REST_LOST;
+    return p->keeps        ? POSITIONS_REST_WAITS
+           : p->is_durable ? POSITIONS_REST_REPLAYS
+                           : POSITIONS_REST_LOST;
 }
 
 uint64_t positions_last_time(const struct positions *p, size_t session)

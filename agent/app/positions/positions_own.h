@@ -33,11 +33,13 @@ struct positions_output {
 
 struct positions {
     /* Of the thread that makes the agent, and read-only once the pipeline has started. */
-    struct positions_settings settings;
-    struct agent_plan *plan; /* of the settings, as the next */
+    const struct app_config *config;
+    struct agent_plan *plan;
     struct log *log;
-    const char *data_dir; /* NULL: nothing is remembered beyond the process */
-    bool keeps;           /* batches wait on the disk; else in memory */
+    struct store **memory; /* positions_settings */
+    const char *data_dir;  /* NULL: nothing is remembered beyond the process */
+    bool is_durable;       /* spool.mode */
+    bool keeps;            /* batches wait on the disk; else in memory */
     char folder[DATA_FOLDER_PATH_BYTES];
     char catalogue[DATA_FOLDER_PATH_BYTES];
     char (*keys)[STREAM_KEY_BYTES]; /* by stream */

@@ -264,7 +264,7 @@ static void tell_begin(struct positions *p, const struct earlier *earlier)
                 "it, according to %s%s",
                 agent_plan_session_name(p->plan, s), (unsigned long long)find_resume(p, s),
                 p->data_dir,
-                p->settings.config->agent.data_dir
+                p->config->agent.data_dir
                     ? ""
                     : ". to read it again, set another agent.data_dir, or spool.mode: memory");
         }

@@ -75,14 +75,14 @@ static void report(void *self, enum store_news news, const char *text)
 static bool open_store(struct positions *p, struct error *err)
 {
     enum { NS_PER_MS = 1000000 };
-    const struct app_spool *config = &p->settings.config->spool;
-    bool ages = config->mode == APP_SPOOL_DURABLE && config->max_age_ns != CONFIG_NEVER;
+    const struct app_spool *config = &p->config->spool;
+    bool ages = p->is_durable && config->max_age_ns != CONFIG_NEVER;
     const struct store_settings settings = {.folder = p->folder,
         .max_bytes = config->max_size_bytes,
         .min_free_bytes = config->min_free_disk_bytes,
         .max_age_ms = ages ? config->max_age_ns / NS_PER_MS : 0,
         .zstd = config->compression == APP_SPOOL_ZSTD,
-        .no_batches = !app_config_copies(p->settings.config),
+        .no_batches = !app_config_copies(p->config),
         .report = report,
         .close_readers = close_reader,
         .self = p};
@@ -94,11 +94,10 @@ static bool open_store(struct positions *p, struct error *err)
 static bool open_in_memory(struct positions *p, struct error *err)
 {
     const struct store_settings settings = {.no_batches = true};
-    struct store **memory = p->settings.memory;
-    if (!*memory) {
-        *memory = store_open(&settings, err);
+    if (!*p->memory) {
+        *p->memory = store_open(&settings, err);
     }
-    p->store = *memory;
+    p->store = *p->memory;
     return p->store != NULL;
 }
 
@@ -143,24 +142,22 @@ static bool choose(struct positions *p, struct error *err)
 {
     struct catalogue_info info;
     struct catalogue *catalogue = store_catalogue(p->store);
-    bool is_durable = p->settings.config->spool.mode == APP_SPOOL_DURABLE;
     bool has_gap = false;
     if (!catalogue_info(catalogue, &info, err) ||
         !catalogue_gaps(catalogue, note_gap, &has_gap, err)) {
         return false;
     }
     bool is_left = info.batches || has_gap;
-    p->keeps = app_config_copies(p->settings.config) || (is_durable && is_left);
+    p->keeps = app_config_copies(p->config) || (p->is_durable && is_left);
     return true;
 }
 
 bool positions_store_open(struct positions *p, struct error *err)
 {
-    bool is_durable = p->settings.config->spool.mode == APP_SPOOL_DURABLE;
     if (!allocate(p, err)) {
         return false;
     }
-    if (is_durable && !p->data_dir) { /* app_config_can_run says more */
+    if (p->is_durable && !p->data_dir) { /* app_config_can_run says more */
         return error_set(err, ERR_CONFIG, "agent.data_dir is not set");
     }
     if (!(p->data_dir ? open_in_folder(p, err) : open_in_memory(p, err)) || !choose(p, err)) {
@@ -178,7 +175,7 @@ void positions_store_close(struct positions *p)
 {
     handover_fini(&p->handover, p->plan->output_count);
     catalogue_close(p->reader);
-    if (p->store != *p->settings.memory) {
+    if (p->store != *p->memory) {
         store_close(p->store);
     }
     for (size_t s = 0; p->states && s < p->plan->session_count; s++) {
@@ -263,7 +260,7 @@ struct pipeline_store positions_store_settings(struct positions *p)
     static const enum spool_full on_full[] = {[APP_SPOOL_BLOCK] = SPOOL_FULL_BLOCK,
         [APP_SPOOL_DROP_OLDEST] = SPOOL_FULL_DROP_OLDEST,
         [APP_SPOOL_DROP_NEWEST] = SPOOL_FULL_DROP_NEWEST};
-    const struct app_spool *config = &p->settings.config->spool;
+    const struct app_spool *config = &p->config->spool;
     if (!p->keeps) {
         return (struct pipeline_store){.store = NULL};
     }

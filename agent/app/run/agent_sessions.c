@@ -26,7 +26,6 @@ struct agent_session {
 };
 
 struct agent_sessions {
-    struct agent_sessions_settings settings;
     const struct agent_plan *plan; /* of the setup */
     struct log *log;
     const char *data_dir;
@@ -88,11 +87,11 @@ static void run(void *self)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static bool make_input(struct agent_session *session, struct error *err)
+static bool make_input(struct agent_session *session,
+    const struct agent_sessions_settings *settings, struct error *err)
 {
     const struct agent_sessions *all = session->all;
     const struct app_session *config = session->config;
-    const struct agent_sessions_settings *settings = &all->settings;
     struct input_env env = {.name = config->name,
         .providers = all->plan->providers[session->index],
         .provider_count = config->providers.count,
@@ -110,7 +109,8 @@ static bool make_input(struct agent_session *session, struct error *err)
     return session->input != NULL;
 }
 
-static bool make_inputs(struct agent_sessions *all, struct error *err)
+static bool make_inputs(
+    struct agent_sessions *all, const struct agent_sessions_settings *settings, struct error *err)
 {
     size_t count = all->plan->session_count;
     all->sessions = calloc(count + 1, sizeof(*all->sessions));
@@ -122,12 +122,12 @@ static bool make_inputs(struct agent_sessions *all, struct error *err)
         struct agent_session *session = &all->sessions[i];
         *session = (struct agent_session){
             .all = all, .index = i, .config = all->plan->session_configs[i]};
-        if (!make_input(session, err)) {
+        if (!make_input(session, settings, err)) {
             return false;
         }
     }
     for (size_t i = 0; i < count; i++) {
-        positions_restore(all->settings.positions, i, all->sessions[i].input);
+        positions_restore(settings->positions, i, all->sessions[i].input);
     }
     return true;
 }
@@ -140,12 +140,11 @@ struct agent_sessions *agent_sessions_create(
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    all->settings = *settings;
     all->plan = &settings->setup->plan;
     all->log = settings->log;
     all->data_dir = app_config_data_dir(&settings->setup->config);
     plat_mutex_init(&all->mutex);
-    if (!make_inputs(all, err)) {
+    if (!make_inputs(all, settings, err)) {
         agent_sessions_destroy(all);
         return NULL;
     }
