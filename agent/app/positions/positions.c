@@ -190,7 +190,7 @@ void positions_set(struct positions *p, struct pipeline_settings *settings)
     settings->resume = p->resume;
     settings->restarted = p->restarted;
     settings->store = positions_store_settings(p);
-    if (p->keeps || !p->data_dir) {
+    if (!p->data_dir) {
         settings->save = NULL;
     }
     for (size_t o = 0; o < p->plan->output_count; o++) {
@@ -367,7 +367,7 @@ static bool stage_all(struct positions *p, struct error *err)
 bool positions_save(struct positions *p, struct error *err)
 {
     struct store_committed committed;
-    if (p->keeps || !p->pipeline) { /* nothing has moved */
+    if (p->keeps) { /* the spool's thread saves */
         return true;
     }
     plat_mutex_lock(&p->mutex);

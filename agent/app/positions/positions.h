@@ -46,8 +46,8 @@ uint64_t positions_last_time(const struct positions *positions, size_t session);
  * state until the positions are closed. */
 void positions_restore(struct positions *positions, size_t session, void *input);
 
-/* Set `resume`, `restarted` and `store`, and let `save` be NULL if the pipeline need not call
- * it. */
+/* Set `resume`, `restarted` and `store`, and the checkpoints of the plan's outputs. Let `save` be
+ * NULL if nothing is remembered beyond the process. */
 void positions_set(struct positions *positions, struct pipeline_settings *settings);
 
 /* The pipeline was made, and has not started: take over what a run whose batches waited in memory

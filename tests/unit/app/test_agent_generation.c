@@ -9,6 +9,7 @@ struct fixture {
     struct agent agent;
     struct app_config config;
     struct agent_plan plan;
+    struct rig rig;
     size_t warnings;
 };
 
@@ -18,12 +19,15 @@ static void count_line(void *self, struct span line)
     f->warnings += line.size > 0;
 }
 
-static void fixture_init(struct fixture *f, struct pipeline *pipeline, bool stops)
+static void fixture_init(struct fixture *f, bool stops)
 {
     struct error err;
     *f = (struct fixture){.runner = {.asked_to_stop = stops}};
+    rig_init(&f->rig, 0, 0, NULL, 0);
+    rig_start(&f->rig);
+    rig_finish(&f->rig); /* the call has returned, and nothing is pending */
     f->agent = (struct agent){
-        .runner = &f->runner, .pipeline = pipeline, .drained = AGENT_DRAIN_STUCK};
+        .runner = &f->runner, .pipeline = f->rig.pipeline, .drained = AGENT_DRAIN_STUCK};
     plat_mutex_init(&f->runner.mutex);
     plat_cond_init(&f->runner.changed);
     f->agent.log = log_create(
@@ -40,10 +44,12 @@ static void fixture_init(struct fixture *f, struct pipeline *pipeline, bool stop
                                             .memory = &f->runner.store},
         &err);
     assert_non_null(f->agent.positions);
+    assert_true(positions_begin(f->agent.positions, f->agent.pipeline, &err));
 }
 
 static void fixture_fini(struct fixture *f)
 {
+    rig_fini(&f->rig);
     positions_close(f->agent.positions);
     agent_life_destroy(f->agent.life);
     store_close(f->runner.store);
@@ -64,7 +70,7 @@ static void a_process_that_stops_does_not_wait_for_the_output(void **state)
 {
     (void)state;
     struct fixture f;
-    fixture_init(&f, NULL, true);
+    fixture_init(&f, true);
     assert_false(agent_finish(&f.agent));
     assert_int_equal(f.warnings, 1);
     assert_ended(&f);
@@ -75,15 +81,10 @@ static void once_the_output_returns_the_agent_is_finished(void **state)
 {
     (void)state;
     struct fixture f;
-    struct rig rig;
-    rig_init(&rig, 1, 1, (const size_t[]){0}, 1);
-    rig_start(&rig);
-    rig_finish(&rig); /* the call has returned, and nothing is pending */
-    fixture_init(&f, rig.pipeline, false);
+    fixture_init(&f, false);
     assert_true(agent_finish(&f.agent));
     assert_ended(&f);
     fixture_fini(&f);
-    rig_fini(&rig);
 }
 
 int main(void)
