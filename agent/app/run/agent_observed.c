@@ -1,7 +1,6 @@
 #include "app/run/agent_observed.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "base/grow.h"
 
 struct agent_observed_session {
     char *name;
@@ -21,15 +20,14 @@ static struct agent_observed_session *find(
 
 static struct agent_observed_session *add(struct agent_observed *observed, const char *session)
 {
-    struct agent_observed_session *sessions = realloc(
-        observed->sessions, (observed->count + 1) * sizeof(*sessions));
-    observed->sessions = sessions ? sessions : observed->sessions;
     size_t size = strlen(session) + 1;
-    char *name = sessions ? malloc(size) : NULL;
+    bool has_room = grow_array(
+        &observed->sessions, observed->count + 1, sizeof(*observed->sessions));
+    char *name = has_room ? malloc(size) : NULL;
     if (!name) {
         return NULL;
     }
-    struct agent_observed_session *added = &sessions[observed->count++];
+    struct agent_observed_session *added = &observed->sessions[observed->count++];
     *added = (struct agent_observed_session){.name = memcpy(name, session, size)};
     return added;
 }

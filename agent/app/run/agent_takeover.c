@@ -1,6 +1,6 @@
 #include "app/run/agent_takeover.h"
 
-#include <stdlib.h>
+#include "base/grow.h"
 
 enum { MAX_STATE_BYTES = 1024 * 1024 };
 
@@ -14,15 +14,12 @@ static char *copy_text(const char *text)
 static bool add(struct agent_takeover *takeover, const char *session, const struct input_ops *ops,
     const struct buf *state)
 {
-    struct agent_takeover_item *items = realloc(
-        takeover->items, (takeover->count + 1) * sizeof(*items));
-    char *name = copy_text(session);
-    takeover->items = items ? items : takeover->items;
-    if (!items || !name) {
-        free(name);
+    bool has_room = grow_array(&takeover->items, takeover->count + 1, sizeof(*takeover->items));
+    char *name = has_room ? copy_text(session) : NULL;
+    if (!name) {
         return false;
     }
-    items[takeover->count++] = (struct agent_takeover_item){
+    takeover->items[takeover->count++] = (struct agent_takeover_item){
         .session = name, .ops = ops, .state = *state};
     return true;
 }
