@@ -125,9 +125,7 @@ static bool make_inputs(
         if (!make_input(session, settings, err)) {
             return false;
         }
-    }
-    for (size_t i = 0; i < count; i++) {
-        positions_restore(settings->positions, i, all->sessions[i].input);
+        positions_restore(settings->positions, i, session->input);
     }
     return true;
 }
