@@ -167,8 +167,8 @@ const struct agent_status *agent_control_end(struct agent_control *control)
 /* The outputs' time is over, or when it will be. */
 static uint64_t look_at_outputs(struct agent *agent, uint64_t now)
 {
-    uint64_t deadline = agent_life_deadline(agent->life);
-    if (now >= deadline && agent_life_change(agent->life, AGENT_STATE_CANCELLING)) {
+    uint64_t deadline = agent_life_deadline(&agent->life);
+    if (now >= deadline && agent_life_change(&agent->life, AGENT_STATE_CANCELLING)) {
         cancel_outputs(agent);
         return UINT64_MAX;
     }

@@ -308,18 +308,12 @@ static bool make_sessions(struct agent *agent, struct error *err)
     return agent->sessions != NULL;
 }
 
-static bool make_life(struct agent *agent, struct error *err)
-{
-    agent->life = agent_life_create(agent->log, agent->config->agent.shutdown_ns, err);
-    return agent->life != NULL;
-}
-
 static bool make(struct agent *agent, struct error *err)
 {
-    return make_life(agent, err) && open_positions(agent, err) && make_identity(agent, err) &&
-           make_summaries(agent, err) && make_sessions(agent, err) &&
-           open_dead_letters(agent, err) && find_observed(agent, err) &&
-           make_pipeline(agent, err) && positions_begin(agent->positions, agent->pipeline, err);
+    return open_positions(agent, err) && make_identity(agent, err) && make_summaries(agent, err) &&
+           make_sessions(agent, err) && open_dead_letters(agent, err) &&
+           find_observed(agent, err) && make_pipeline(agent, err) &&
+           positions_begin(agent->positions, agent->pipeline, err);
 }
 
 struct agent *agent_create(
@@ -341,6 +335,7 @@ struct agent *agent_create(
         *agent->output_folder = '\0'; /* too long: other parts of the agent say so */
     }
     uint64_t started_ns = plat_monotonic_ns();
+    agent_life_init(&agent->life, agent->log, agent->config->agent.shutdown_ns);
     plat_mutex_init(&agent->silent_mutex);
     schema_log_silent_init(&agent->silent);
     buf_init(&agent->tail, 1024 * 1024);
@@ -376,7 +371,7 @@ void agent_destroy(struct agent *agent)
     agent_identity_fini(&agent->identity);
     buf_fini(&agent->tail);
     schema_log_silent_fini(&agent->silent);
-    agent_life_destroy(agent->life);
+    agent_life_fini(&agent->life);
     plat_mutex_fini(&agent->silent_mutex);
     free(agent);
 }
@@ -451,7 +446,7 @@ bool agent_is_drained(const struct agent *agent)
 /* True if it did not stop before. */
 static bool begin_stop(struct agent *agent, enum agent_state how)
 {
-    bool first = agent_life_change(agent->life, how);
+    bool first = agent_life_change(&agent->life, how);
     agent_runner_wake(agent->runner);
     return first;
 }
@@ -503,12 +498,12 @@ bool agent_finish(struct agent *agent)
     struct agent_runner *runner = agent->runner;
     plat_thread_join(agent->drain);
     agent->drain = NULL;
-    if (agent->drained == AGENT_DRAIN_STUCK && agent_life_has_successor(agent->life)) {
+    if (agent->drained == AGENT_DRAIN_STUCK && agent_life_has_successor(&agent->life)) {
         wait_for_stuck(agent);
     }
     agent_push_last(runner);
     agent_runner_show(runner, NULL);
-    agent_life_change(agent->life, AGENT_STATE_ENDED);
+    agent_life_change(&agent->life, AGENT_STATE_ENDED);
     positions_end(agent->positions);
     return agent->drained == AGENT_DRAIN_DONE;
 }

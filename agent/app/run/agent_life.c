@@ -1,20 +1,6 @@
 #include "app/run/agent_life.h"
 
-#include <stdlib.h>
-
 #include "platform/plat_system.h"
-#include "platform/plat_thread.h"
-
-struct agent_life {
-    struct log *log;
-    uint64_t shutdown_ns;
-
-    /* Guarded by the mutex. */
-    struct plat_mutex mutex;
-    enum agent_state state;
-    bool has_successor;
-    uint64_t deadline_ns; /* from the request to stop on */
-};
 
 #define BIT(state) (1u << AGENT_STATE_##state)
 
@@ -35,25 +21,15 @@ static const char *const names[] = {
     [AGENT_STATE_ENDED] = "ended",
 };
 
-struct agent_life *agent_life_create(struct log *log, uint64_t shutdown_ns, struct error *err)
+void agent_life_init(struct agent_life *life, struct log *log, uint64_t shutdown_ns)
 {
-    struct agent_life *life = calloc(1, sizeof(*life));
-    if (!life) {
-        error_set(err, ERR_MEMORY, "out of memory");
-        return NULL;
-    }
-    life->log = log;
-    life->shutdown_ns = shutdown_ns;
+    *life = (struct agent_life){.log = log, .shutdown_ns = shutdown_ns, .deadline_ns = UINT64_MAX};
     plat_mutex_init(&life->mutex);
-    return life;
 }
 
-void agent_life_destroy(struct agent_life *life)
+void agent_life_fini(struct agent_life *life)
 {
-    if (life) {
-        plat_mutex_fini(&life->mutex);
-        free(life);
-    }
+    plat_mutex_fini(&life->mutex);
 }
 
 bool agent_life_change(struct agent_life *life, enum agent_state to)
@@ -65,9 +41,7 @@ bool agent_life_change(struct agent_life *life, enum agent_state to)
     if (may) {
         life->state = to;
         life->has_successor = life->has_successor || to == AGENT_STATE_MAKING_WAY;
-    }
-    if (may && stops) {
-        life->deadline_ns = plat_monotonic_ns() + life->shutdown_ns;
+        life->deadline_ns = stops ? plat_monotonic_ns() + life->shutdown_ns : UINT64_MAX;
     }
     plat_mutex_unlock(&life->mutex);
     if (!may && !stops) {
@@ -80,8 +54,7 @@ bool agent_life_change(struct agent_life *life, enum agent_state to)
 uint64_t agent_life_deadline(struct agent_life *life)
 {
     plat_mutex_lock(&life->mutex);
-    bool waits = life->state == AGENT_STATE_MAKING_WAY || life->state == AGENT_STATE_STOPPING;
-    uint64_t deadline = waits ? life->deadline_ns : UINT64_MAX;
+    uint64_t deadline = life->deadline_ns;
     plat_mutex_unlock(&life->mutex);
     return deadline;
 }

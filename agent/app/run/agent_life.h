@@ -2,10 +2,9 @@
 #define ETWSHIP_APP_AGENT_LIFE_H
 
 #include "app/log/log.h"
-#include "base/error.h"
+#include "platform/plat_thread.h"
 
 /* The life of an agent: docs/design/threads-and-locks.md has the diagram. Any thread. */
-struct agent_life;
 
 enum agent_state {
     AGENT_STATE_RUNNING,    /* from its making on */
@@ -15,9 +14,19 @@ enum agent_state {
     AGENT_STATE_ENDED,      /* its threads have ended; positions are stored a last time */
 };
 
-/* ${shutdown_ns}: agent.shutdown. NULL with ${err} set. */
-struct agent_life *agent_life_create(struct log *log, uint64_t shutdown_ns, struct error *err);
-void agent_life_destroy(struct agent_life *life); /* NULL is fine */
+struct agent_life {
+    struct log *log;
+    uint64_t shutdown_ns; /* agent.shutdown */
+
+    /* Guarded by the mutex. */
+    struct plat_mutex mutex;
+    enum agent_state state;
+    bool has_successor;
+    uint64_t deadline_ns; /* agent_life_deadline */
+};
+
+void agent_life_init(struct agent_life *life, struct log *log, uint64_t shutdown_ns);
+void agent_life_fini(struct agent_life *life);
 
 /* The only way from one state to another. False: the agent is not in a state that ${to} may follow.
  * A stop that was asked for before is nothing special; all else is a mistake of the caller, and

@@ -36,7 +36,7 @@ struct agent {
     struct agent_identity identity;
     struct buf tail;
 
-    struct agent_life *life;
+    struct agent_life life;
     struct positions *positions;
     struct agent_sessions *sessions;
     struct dead_letters *dead_letters; /* NULL: what outputs refuse is lost */

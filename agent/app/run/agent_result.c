@@ -8,7 +8,7 @@
  * again. */
 static bool reads_again(struct agent *agent)
 {
-    return agent_life_has_successor(agent->life) ||
+    return agent_life_has_successor(&agent->life) ||
            positions_rest(agent->positions) == POSITIONS_REST_REPLAYS;
 }
 
@@ -48,7 +48,7 @@ static void count_outputs(
 {
     const struct agent_plan *plan = agent->plan;
     bool waits = positions_rest(agent->positions) == POSITIONS_REST_WAITS;
-    bool for_next_run = waits && !agent_life_has_successor(agent->life);
+    bool for_next_run = waits && !agent_life_has_successor(&agent->life);
     bool again = reads_again(agent);
     for (size_t i = 0; i < plan->output_count; i++) {
         const char *name = agent_plan_output_name(plan, i);
@@ -94,7 +94,7 @@ static void merge_summaries(struct agent *agent, struct agent_run_result *result
 void agent_result_add(struct agent *agent, struct agent_run_result *result)
 {
     const struct agent_status *status = agent_control_end(agent->control);
-    bool has_successor = agent_life_has_successor(agent->life);
+    bool has_successor = agent_life_has_successor(&agent->life);
     result->failed_sessions = 0; /* of an agent that continues with others it says nothing */
     merge_summaries(agent, result);
     uint64_t evicted = atomic_load(&agent->letters_evicted);

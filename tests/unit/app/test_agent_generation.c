@@ -33,10 +33,9 @@ static void fixture_init(struct fixture *f, bool stops)
     f->agent.log = log_create(
         &(struct log_settings){.level = LOG_LEVEL_WARNING, .console = count_line, .self = f}, &err);
     assert_non_null(f->agent.log);
-    f->agent.life = agent_life_create(f->agent.log, 0, &err);
-    assert_non_null(f->agent.life);
-    assert_true(agent_life_change(f->agent.life, AGENT_STATE_MAKING_WAY));
-    assert_true(agent_life_change(f->agent.life, AGENT_STATE_CANCELLING));
+    agent_life_init(&f->agent.life, f->agent.log, 0);
+    assert_true(agent_life_change(&f->agent.life, AGENT_STATE_MAKING_WAY));
+    assert_true(agent_life_change(&f->agent.life, AGENT_STATE_CANCELLING));
     f->config.spool.mode = APP_SPOOL_MEMORY;
     f->agent.positions = positions_open(&(struct positions_settings){.config = &f->config,
                                             .plan = &f->plan,
@@ -51,7 +50,7 @@ static void fixture_fini(struct fixture *f)
 {
     rig_fini(&f->rig);
     positions_close(f->agent.positions);
-    agent_life_destroy(f->agent.life);
+    agent_life_fini(&f->agent.life);
     store_close(f->runner.store);
     log_destroy(f->agent.log);
     plat_cond_fini(&f->runner.changed);
@@ -62,7 +61,7 @@ static void fixture_fini(struct fixture *f)
 static void assert_ended(struct fixture *f)
 {
     size_t before = f->warnings;
-    assert_false(agent_life_change(f->agent.life, AGENT_STATE_ENDED));
+    assert_false(agent_life_change(&f->agent.life, AGENT_STATE_ENDED));
     assert_int_equal(f->warnings, before + 1);
 }
 

@@ -1,15 +1,18 @@
 #include "app/run/agent_life.h"
 
+#include "platform/plat_system.h"
 #include "support/test.h"
 
 enum { RUN, WAY, STOP, UP, END, STATES };
+
+#define SHUTDOWN_NS UINT64_C(3600000000000)
 
 static const enum agent_state states[] = {AGENT_STATE_RUNNING, AGENT_STATE_MAKING_WAY,
     AGENT_STATE_STOPPING, AGENT_STATE_CANCELLING, AGENT_STATE_ENDED};
 
 struct fixture {
     struct log *log;
-    struct agent_life *life;
+    struct agent_life life;
     size_t warnings;
 };
 
@@ -28,47 +31,54 @@ static void fixture_init(struct fixture *f, size_t at)
     *f = (struct fixture){.warnings = 0};
     f->log = log_create(&settings, &err);
     assert_non_null(f->log);
-    f->life = agent_life_create(f->log, 1, &err);
-    assert_non_null(f->life);
+    agent_life_init(&f->life, f->log, SHUTDOWN_NS);
     if (at == UP) {
-        assert_true(agent_life_change(f->life, AGENT_STATE_STOPPING));
+        assert_true(agent_life_change(&f->life, AGENT_STATE_STOPPING));
     }
     if (at != RUN) {
-        assert_true(agent_life_change(f->life, states[at]));
+        assert_true(agent_life_change(&f->life, states[at]));
     }
 }
 
 static void fixture_fini(struct fixture *f)
 {
-    agent_life_destroy(f->life);
+    agent_life_fini(&f->life);
     log_destroy(f->log);
+}
+
+static const bool may[STATES][STATES] = {
+    [RUN] = {[WAY] = true, [STOP] = true, [END] = true},
+    [WAY] = {[UP] = true, [END] = true},
+    [STOP] = {[UP] = true, [END] = true},
+    [UP] = {[END] = true},
+};
+
+/* After a change from ${from} to ${to}, allowed or not, the life accepts only what may
+ * follow ${now}. */
+static void assert_is_in(size_t from, size_t to, size_t now)
+{
+    for (size_t next = 0; next < STATES; next++) {
+        struct fixture f;
+        fixture_init(&f, from);
+        agent_life_change(&f.life, states[to]);
+        assert_int_equal(agent_life_change(&f.life, states[next]), may[now][next]);
+        fixture_fini(&f);
+    }
 }
 
 static void only_some_states_follow_one(void **state)
 {
     (void)state;
-    static const bool may[STATES][STATES] = {
-        [RUN] = {[WAY] = true, [STOP] = true, [END] = true},
-        [WAY] = {[UP] = true, [END] = true},
-        [STOP] = {[UP] = true, [END] = true},
-        [UP] = {[END] = true},
-    };
     for (size_t from = 0; from < STATES; from++) {
         for (size_t to = 0; to < STATES; to++) {
             struct fixture f;
             fixture_init(&f, from);
-            assert_int_equal(agent_life_change(f.life, states[to]), may[from][to]);
+            assert_int_equal(agent_life_change(&f.life, states[to]), may[from][to]);
             /* A second request to stop is no mistake. */
             assert_int_equal(f.warnings, !may[from][to] && to != WAY && to != STOP);
-            /* It is in the new state, or still in the one before. */
-            size_t now = may[from][to] ? to : from;
-            for (size_t next = 0; next < STATES; next++) {
-                if (!may[now][next]) {
-                    assert_false(agent_life_change(f.life, states[next]));
-                }
-            }
-            assert_int_equal(agent_life_change(f.life, AGENT_STATE_ENDED), now != END);
             fixture_fini(&f);
+            /* It is in the new state, or still in the one before. */
+            assert_is_in(from, to, may[from][to] ? to : from);
         }
     }
 }
@@ -78,8 +88,18 @@ static void outputs_have_time_while_it_stops(void **state)
     (void)state;
     for (size_t at = 0; at < STATES; at++) {
         struct fixture f;
+        uint64_t before = plat_monotonic_ns();
         fixture_init(&f, at);
-        assert_int_equal(agent_life_deadline(f.life) != UINT64_MAX, at == WAY || at == STOP);
+        uint64_t after = plat_monotonic_ns();
+        uint64_t deadline = agent_life_deadline(&f.life);
+        if (at == WAY || at == STOP) {
+            assert_in_range(deadline, before + SHUTDOWN_NS, after + SHUTDOWN_NS);
+            /* A request that comes later gives no more time. */
+            assert_false(agent_life_change(&f.life, AGENT_STATE_STOPPING));
+            assert_int_equal(agent_life_deadline(&f.life), deadline);
+        } else {
+            assert_true(deadline == UINT64_MAX);
+        }
         fixture_fini(&f);
     }
 }
@@ -91,10 +111,10 @@ static void it_is_known_to_the_end_that_another_agent_comes(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct fixture f;
         fixture_init(&f, first[i]);
-        agent_life_change(f.life, AGENT_STATE_STOPPING); /* the process stops meanwhile */
-        agent_life_change(f.life, AGENT_STATE_CANCELLING);
-        agent_life_change(f.life, AGENT_STATE_ENDED);
-        assert_int_equal(agent_life_has_successor(f.life), first[i] == WAY);
+        agent_life_change(&f.life, AGENT_STATE_STOPPING); /* the process stops meanwhile */
+        agent_life_change(&f.life, AGENT_STATE_CANCELLING);
+        agent_life_change(&f.life, AGENT_STATE_ENDED);
+        assert_int_equal(agent_life_has_successor(&f.life), first[i] == WAY);
         fixture_fini(&f);
     }
 }
