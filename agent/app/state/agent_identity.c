@@ -67,11 +67,6 @@ static bool stable_id(const char *data_dir, char text[GUID_TEXT_SIZE + 1], struc
     return ok;
 }
 
-static bool finish(const struct buf *out, struct error *err)
-{
-    return !out->failed || error_set(err, ERR_MEMORY, "out of memory");
-}
-
 const struct event_agent *agent_identity_plain(void)
 {
     static char host[HOST_NAME_SIZE];
@@ -87,7 +82,7 @@ const struct event_agent *agent_identity_plain(void)
 bool agent_identity_tail(struct buf *out, struct error *err)
 {
     event_tail_render(agent_identity_plain(), out);
-    return finish(out, err);
+    return !out->failed || error_set(err, ERR_MEMORY, "out of memory");
 }
 
 bool agent_identity_init(struct agent_identity *identity, const char *data_dir,
@@ -134,17 +129,4 @@ void agent_identity_fini(struct agent_identity *identity)
 {
     free(identity->texts);
     identity->texts = NULL;
-}
-
-bool agent_identity_tail_full(const char *data_dir, const struct config_map *labels,
-    const struct config_strings *tags, struct buf *out, struct error *err)
-{
-    struct agent_identity identity;
-    bool ok = agent_identity_init(&identity, data_dir, labels, tags, err);
-    if (ok) {
-        event_tail_render(&identity.agent, out);
-        ok = finish(out, err);
-    }
-    agent_identity_fini(&identity);
-    return ok;
 }

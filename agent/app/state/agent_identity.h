@@ -36,8 +36,4 @@ void agent_identity_fini(struct agent_identity *identity);
  * GUID_TEXT_SIZE + 1 bytes, empty so far, and later callers get it from there. */
 void agent_identity_keep(struct agent_identity *identity, char *ephemeral_id);
 
-/* Its members for events. */
-bool agent_identity_tail_full(const char *data_dir, const struct config_map *labels,
-    const struct config_strings *tags, struct buf *out, struct error *err);
-
 #endif

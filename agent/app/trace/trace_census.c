@@ -15,7 +15,6 @@ struct trace_census {
     struct map providers;           /* GUID and name -> census_provider */
     struct map names[CENSUS_NAMES]; /* of themselves, as struct span */
     struct buf key;
-    uint64_t events;
     uint64_t beyond;
     bool misses[CENSUS_NAMES]; /* for want of room some names are not kept */
     uint32_t last_schema;      /* serial: the names of an event like the previous one are known */
@@ -99,7 +98,6 @@ static bool on_event(void *self, const struct event *event)
         return true;
     }
     struct census_provider *row = find_provider(census, event);
-    census->events++;
     census->beyond += row == NULL;
     if (row) {
         row->events++;
@@ -120,11 +118,6 @@ static bool on_event(void *self, const struct event *event)
 struct event_observer trace_census_observer(struct trace_census *census)
 {
     return (struct event_observer){.self = census, .event = on_event};
-}
-
-uint64_t trace_census_events(const struct trace_census *census)
-{
-    return census->events;
 }
 
 static int by_events(const void *a, const void *b)

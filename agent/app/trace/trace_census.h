@@ -27,9 +27,6 @@ void trace_census_destroy(struct trace_census *census); /* NULL is fine */
 /* Counts what it sees. */
 struct event_observer trace_census_observer(struct trace_census *census);
 
-/* Events so far. */
-uint64_t trace_census_events(const struct trace_census *census);
-
 /* Providers, those with the most events first; the array is the caller's to free, NULL if there are
  * none. ${ret_beyond}: events for whose providers there was no room. */
 const struct census_provider **trace_census_providers(

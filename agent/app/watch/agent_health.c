@@ -38,16 +38,6 @@ const char *agent_health_cause_name(enum agent_cause cause)
     return causes[cause].name;
 }
 
-const char *agent_health_what_to_do(enum agent_cause cause)
-{
-    return causes[cause].todo;
-}
-
-enum agent_severity agent_health_severity(enum agent_cause cause)
-{
-    return causes[cause].severity;
-}
-
 /* ---- findings -------------------------------------------------------------------------------- */
 
 static void add(struct agent_health *health, enum agent_cause cause, const char *session,

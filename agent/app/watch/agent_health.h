@@ -59,8 +59,6 @@ void agent_health_look(const struct agent_health_inputs *inputs, struct agent_he
 void agent_health_set(struct agent_health *ret_health, enum agent_cause cause, const char *text);
 
 const char *agent_health_cause_name(enum agent_cause cause);
-const char *agent_health_what_to_do(enum agent_cause cause);
-enum agent_severity agent_health_severity(enum agent_cause cause);
 
 /* {"status":…,"ready":…,"causes":[…]} */
 void agent_health_json(const struct agent_health *health, struct buf *out);

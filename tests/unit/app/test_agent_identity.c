@@ -25,12 +25,15 @@ static const struct config_strings no_tags = {.count = 0};
 /* The value of ${key} in the tail for ${data_dir}, copied. */
 static void value_of(const char *data_dir, const char *key, char value[64])
 {
+    struct agent_identity identity;
     struct buf out;
     buf_init(&out, 1 << 16);
     struct error err = {0};
-    if (!agent_identity_tail_full(data_dir, &no_labels, &no_tags, &out, &err)) {
+    if (!agent_identity_init(&identity, data_dir, &no_labels, &no_tags, &err)) {
         fail_msg("%s", err.text);
     }
+    event_tail_render(&identity.agent, &out);
+    agent_identity_fini(&identity);
     buf_add_byte(&out, 0);
     const char *at = strstr((const char *)out.data, key);
     value[0] = '\0';
@@ -110,14 +113,13 @@ static void the_ephemeral_id_is_new_at_every_start(void **state)
 static void a_folder_that_cannot_be_made_is_an_error(void **state)
 {
     (void)state;
-    struct buf out;
-    buf_init(&out, 1 << 16);
+    struct agent_identity identity;
     struct error err = {0};
     char below_a_file[TEMP_FOLDER_BYTES + 32];
     snprintf(below_a_file, sizeof(below_a_file), "%s/agent.id/folder", folder);
-    assert_false(agent_identity_tail_full(below_a_file, &no_labels, &no_tags, &out, &err));
+    assert_false(agent_identity_init(&identity, below_a_file, &no_labels, &no_tags, &err));
     assert_true(err.text[0] != '\0');
-    buf_fini(&out);
+    agent_identity_fini(&identity);
 }
 
 static void commands_name_themselves(void **state)
