@@ -20,6 +20,7 @@
  * rebuilt, these notes are lost, or older than the sequences: then sequences start again above
  * them.
  */
+
 /* ---- the previous run ------------------------------------------------------------------------ */
 
 /* State of the catalogue before this run changes it. */

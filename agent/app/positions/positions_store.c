@@ -1,11 +1,11 @@
 #include <stdlib.h>
 
 #include "app/positions/positions_own.h"
-#include "platform/plat_path.h"
 #include "store/catalogue/catalogue_sources.h"
 
 /* The store of positions: opening, closing, and what a commit contains. positions_own.h says whose
  * it is when. */
+
 /* ---- the connection for others' threads ------------------------------------------------------ */
 
 struct catalogue *positions_store_take_reader(struct positions *p, struct error *err)

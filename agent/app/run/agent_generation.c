@@ -5,7 +5,6 @@
 #include "app/config/app_rules.h"
 #include "app/plan/app_budgets.h"
 #include "app/plan/app_dead_letters.h"
-#include "app/plan/app_trust.h"
 #include "app/run/agent_own.h"
 #include "app/run/agent_push.h"
 #include "pipeline/assembly/budget.h"
@@ -18,8 +17,9 @@
  * reverse order.
  *
  * Threads: `drain` waits for the sessions, then for the drain, so that the thread of agent_run is
- * free for a reload; agent_session.c runs inputs; the process's control thread keeps time.
+ * free for a reload; agent_sessions.c runs inputs; the process's control thread keeps time.
  */
+
 /* ---- what the pipeline asks ------------------------------------------------------------------ */
 
 /* Live events were written on this machine, whose manifests describe them; where they rank follows
