@@ -123,10 +123,11 @@ static bool write_path(
     return !path->failed;
 }
 
+/* ${body} is packed. */
 static bool post_body(struct out_azure *self, const char *path, struct span body, struct error *err)
 {
     self->link.own.value = self->token.bearer;
-    return http_link_post(&self->link, path, body, err);
+    return http_link_send(&self->link, "POST", path, body, err);
 }
 
 /* The verdict on a reply. ${ret_words}: what the user must change in the set-up. */
@@ -199,14 +200,14 @@ static struct http_piece_answer azure_post(
     struct buf path;
     buf_init(&path, 64 * 1024);
     bool good = azure_frame_write(piece, &self->framed) && write_path(self, piece, &path);
+    struct span body = buf_span(&self->framed);
     if (!good) {
         error_set(&report->error, ERR_MEMORY, "out of memory for a request");
         answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
     } else if (self->framed.size > AZURE_FRAME_MAX_BYTES && piece->records > 1) {
         answer.verdict = HTTP_PIECE_TOO_BIG;
-    } else {
-        answer = post_with_token(
-            self, (const char *)path.data, buf_span(&self->framed), piece, report);
+    } else if (http_link_pack(&self->link, &body, &report->error)) {
+        answer = post_with_token(self, (const char *)path.data, body, piece, report);
     }
     buf_fini(&path);
     return answer;

@@ -42,17 +42,22 @@ void http_link_fini(struct http_link *link)
     arena_fini(&link->kept);
 }
 
+bool http_link_pack(struct http_link *link, struct span *body, struct error *err)
+{
+    link->response.reply = (struct http_reply){.status = 0};
+    if (link->compress) {
+        if (!compress_whole(link->compress, *body, &link->packed, err)) {
+            return false;
+        }
+        *body = buf_span(&link->packed);
+    }
+    return true;
+}
+
 bool http_link_send(struct http_link *link, const char *method, const char *path, struct span body,
     struct error *err)
 {
     struct http_header headers[HTTP_HEADERS_MAX + HTTP_HEADERS_OWN_MAX + 1];
-    link->response.reply = (struct http_reply){.status = 0};
-    if (link->compress) {
-        if (!compress_whole(link->compress, body, &link->packed, err)) {
-            return false;
-        }
-        body = buf_span(&link->packed);
-    }
     memcpy(headers, link->headers.list, sizeof(link->headers.list));
     headers[link->headers.count] = link->own;
     const struct http_request request = {.method = method,
@@ -67,5 +72,5 @@ bool http_link_send(struct http_link *link, const char *method, const char *path
 
 bool http_link_post(struct http_link *link, const char *path, struct span body, struct error *err)
 {
-    return http_link_send(link, "POST", path, body, err);
+    return http_link_pack(link, &body, err) && http_link_send(link, "POST", path, body, err);
 }

@@ -32,10 +32,16 @@ bool http_link_init(struct http_link *link, const struct http_link_setup *setup,
     const struct output_env *env, struct error *err);
 void http_link_fini(struct http_link *link); /* zeroed is fine */
 
-/* Send ${body} to ${path}, compressed as the options say. True: `response` has the reply.
- * False with ${err} set: no reply (see `response.reply`), or out of memory. */
+/* Compress ${body} as the options say; it is valid until the next call. False with ${err} set: out
+ * of memory, and `response.reply` is empty. */
+bool http_link_pack(struct http_link *link, struct span *body, struct error *err);
+
+/* Send ${body}, which is packed, to ${path}. True: `response` has the reply. False with ${err} set:
+ * no reply (see `response.reply`). */
 bool http_link_send(struct http_link *link, const char *method, const char *path, struct span body,
     struct error *err);
+
+/* Pack ${body}, and send it with POST. */
 bool http_link_post(struct http_link *link, const char *path, struct span body, struct error *err);
 
 #endif

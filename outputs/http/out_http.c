@@ -150,7 +150,8 @@ static struct http_piece_answer http_post(
         answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
         return answer;
     }
-    bool replied = http_link_send(&self->link, self->method, self->path, body, &report->error);
+    bool replied = http_link_pack(&self->link, &body, &report->error) &&
+                   http_link_send(&self->link, self->method, self->path, body, &report->error);
     report->wait_ms = response->reply.retry_after_ms;
     if (!replied) {
         answer.verdict = http_pieces_of_failure(response->reply.failure);

@@ -226,16 +226,16 @@ static struct http_piece_answer take(struct out_hec *self, size_t index,
     return answer;
 }
 
-/* Send the frame to ${index}. */
-static struct http_piece_answer try_host(struct out_hec *self, size_t index,
+/* Send ${body}, which is packed, to ${index}. */
+static struct http_piece_answer try_host(struct out_hec *self, size_t index, struct span body,
     const struct http_piece *piece, struct output_report *report)
 {
     struct http_response *response = &self->link.response;
     struct hec_reply reply = {.code = HEC_NO_CODE};
     struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
     self->link.url = self->hosts.items[index].url;
-    if (!http_link_post(&self->link, (const char *)self->frame.path.data,
-            buf_span(&self->frame.body), &report->error)) {
+    if (!http_link_send(
+            &self->link, "POST", (const char *)self->frame.path.data, body, &report->error)) {
         self->pieces.unsure += is_unsure(response, &reply) ? piece->records : 0;
         answer.verdict = http_pieces_of_failure(response->reply.failure);
         return answer;
@@ -291,6 +291,11 @@ static struct http_piece_answer hec_post(
         answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
         return answer;
     }
+    /* Once for all collectors, and no fault of theirs if it fails. */
+    struct span body = buf_span(&self->frame.body);
+    if (!http_link_pack(&self->link, &body, &report->error)) {
+        return answer;
+    }
     for (size_t i = 0; i < self->hosts.count; i++) {
         bool lasts;
         size_t index = i ? es_hosts_pick(&self->hosts, now_ms())
@@ -302,7 +307,7 @@ static struct http_piece_answer hec_post(
             !acknowledges(self, index, report, &lasts)) {
             continue;
         }
-        answer = try_host(self, index, piece, report);
+        answer = try_host(self, index, body, piece, report);
         if (answer.verdict != HTTP_PIECE_LATER && answer.verdict != HTTP_PIECE_MEND) {
             es_hosts_good(&self->hosts, index);
             return answer;
