@@ -116,13 +116,6 @@ static void take(struct walk *walk, const struct http_piece *piece)
     walk->pieces->set_up_faults = 0;
 }
 
-static void reject(struct walk *walk, size_t record, const struct output_rejection *why)
-{
-    rejections_add(&walk->pieces->notes, record, why);
-    walk->pieces->statuses[record] = RECORD_REJECTED;
-    walk->pieces->bad_in_a_row++;
-}
-
 static void block(struct walk *walk, size_t record, const struct output_rejection *why)
 {
     uint32_t route = walk->delivery->routes[record];
@@ -154,9 +147,9 @@ static void take_back(struct walk *walk, enum http_piece_verdict verdict)
     }
 }
 
-/* Many records were refused, and now ${refused}. Send another record alone, at first the last one.
- * False: it is refused, too, or there is none. */
-static bool ask_another(struct walk *walk, const struct http_piece *refused)
+/* Many records were refused. Send another record alone, at first the last one. False: it is
+ * refused, too, or there is none. */
+static bool ask_another(struct walk *walk)
 {
     const struct http_pieces *pieces = walk->pieces;
     enum http_piece_verdict verdict = HTTP_PIECE_REFUSED;
@@ -164,8 +157,7 @@ static bool ask_another(struct walk *walk, const struct http_piece *refused)
     size_t open = count - walk->at;
     for (size_t i = 0, asked = 0; i < open && asked < HTTP_PIECES_BAD_IN_A_ROW; i++) {
         size_t record = count - 1 - (pieces->set_up_faults + i) % open;
-        if (pieces->statuses[record] != RECORD_RETRY ||
-            (refused->records == 1 && record == refused->first)) {
+        if (pieces->statuses[record] != RECORD_RETRY) {
             continue;
         }
         const struct http_piece piece = {.delivery = walk->delivery,
@@ -196,6 +188,17 @@ static bool is_doubtful(const struct walk *walk)
     return walk->pieces->bad_in_a_row >= HTTP_PIECES_BAD_IN_A_ROW && !walk->taken;
 }
 
+/* Reject ${record}, which was sent alone, unless the set-up is wrong. False: it is, so stop sending
+ * this delivery. */
+static bool reject(struct walk *walk, size_t record, const struct output_rejection *why)
+{
+    bool doubtful = is_doubtful(walk);
+    rejections_add(&walk->pieces->notes, record, why);
+    walk->pieces->statuses[record] = RECORD_REJECTED;
+    walk->pieces->bad_in_a_row++;
+    return !doubtful || ask_another(walk);
+}
+
 /* Find the refused record of ${piece}; UNKNOWN: the server does not name it. If all records have
  * one blocked route, any of them will do. */
 static size_t record_of(const struct http_piece *piece, const struct http_piece_answer *answer)
@@ -220,13 +223,12 @@ static bool search(
         block(walk, record, &answer->why);
         return true;
     }
+    if (piece->records == 1) {
+        return reject(walk, record, &answer->why);
+    }
     if (is_doubtful(walk)) {
         http_window_refused(&walk->pieces->window, piece->records);
-        return ask_another(walk, piece);
-    }
-    if (piece->records == 1) {
-        reject(walk, record, &answer->why);
-        return true;
+        return ask_another(walk);
     }
     /* A server that names another record before the first one was sent alone may go on like this:
      * halving is faster. */
@@ -251,14 +253,8 @@ static bool follow(
         take(walk, piece);
         return true;
     case HTTP_PIECE_TOO_BIG:
-        if (http_window_too_big(window, piece->records, piece->bytes)) {
-            return true;
-        }
-        if (is_doubtful(walk)) {
-            return ask_another(walk, piece);
-        }
-        reject(walk, piece->first, &answer->why);
-        return true;
+        return http_window_too_big(window, piece->records, piece->bytes) ||
+               reject(walk, piece->first, &answer->why);
     case HTTP_PIECE_REFUSED:
         return search(walk, piece, answer);
     case HTTP_PIECE_BLOCKED:
