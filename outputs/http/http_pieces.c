@@ -34,6 +34,11 @@ void http_pieces_fini(struct http_pieces *pieces)
     rejections_fini(&pieces->notes);
 }
 
+bool http_pieces_is_stopping(const struct http_pieces *pieces)
+{
+    return pieces->stopping && pieces->stopping(pieces->host);
+}
+
 static bool begin(struct http_pieces *pieces, size_t count)
 {
     if (!grow_to(&pieces->statuses, count, &pieces->capacity, sizeof(*pieces->statuses))) {
@@ -148,7 +153,7 @@ static void take_back(struct walk *walk, enum http_piece_verdict verdict)
 }
 
 /* Many records were refused. Send another record alone, at first the last one. False: it is
- * refused, too, or there is none. */
+ * refused, too, there is none, or it is time to stop. */
 static bool ask_another(struct walk *walk)
 {
     const struct http_pieces *pieces = walk->pieces;
@@ -159,6 +164,10 @@ static bool ask_another(struct walk *walk)
         size_t record = count - 1 - (pieces->set_up_faults + i) % open;
         if (pieces->statuses[record] != RECORD_RETRY) {
             continue;
+        }
+        if (http_pieces_is_stopping(pieces)) {
+            verdict = HTTP_PIECE_LATER;
+            break;
         }
         const struct http_piece piece = {.delivery = walk->delivery,
             .statuses = pieces->statuses,
@@ -300,8 +309,7 @@ bool http_pieces_send(struct http_pieces *pieces, const struct delivery *deliver
     }
     for (int i = 0; i < HTTP_PIECES_MAX_REQUESTS; i++) {
         skip_settled(&walk);
-        if (walk.at >= delivery->record_count || !step(&walk) ||
-            (pieces->stopping && pieces->stopping(pieces->host))) {
+        if (walk.at >= delivery->record_count || !step(&walk) || http_pieces_is_stopping(pieces)) {
             break;
         }
     }

@@ -42,11 +42,6 @@ static uint64_t now_ms(void)
     return plat_monotonic_ns() / NS_PER_MS;
 }
 
-static bool is_stopping(const struct out_hec *self)
-{
-    return self->pieces.stopping && self->pieces.stopping(self->pieces.host);
-}
-
 static bool set_up(struct out_hec *self, const struct hec_settings *s, const struct output_env *env,
     struct error *err)
 {
@@ -300,7 +295,7 @@ static struct http_piece_answer hec_post(
         bool lasts;
         size_t index = i ? es_hosts_pick(&self->hosts, now_ms())
                          : es_hosts_pick_any(&self->hosts, now_ms());
-        if (index == ES_HOSTS_NONE || (i && is_stopping(self))) {
+        if (index == ES_HOSTS_NONE || (i && http_pieces_is_stopping(&self->pieces))) {
             break;
         }
         if (!is_healthy(self, index, &report->error) ||
@@ -324,7 +319,7 @@ static bool sleep_until(const struct out_hec *self, uint64_t until_ms)
 {
     for (;;) {
         uint64_t now = now_ms();
-        if (is_stopping(self)) {
+        if (http_pieces_is_stopping(&self->pieces)) {
             return false;
         }
         if (now >= until_ms) {

@@ -225,6 +225,27 @@ static void what_is_blocked_keeps_its_reason_where_the_set_up_looks_wrong(void *
     end();
 }
 
+static bool stops_after_a_request(void *host)
+{
+    (void)host;
+    return s.requests > 0;
+}
+
+/* A stop shows nothing about the set-up, and a doubtful record is not rejected. */
+static void at_a_stop_no_other_record_is_tried(void **state)
+{
+    (void)state;
+    begin();
+    assert_int_equal(
+        send(span_text("x\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\n"), NULL), OUTPUT_RETRY);
+    assert_true(s.report.degraded);
+    s.pieces.stopping = stops_after_a_request;
+    assert_int_equal(send(span_text("x\n1\n2\n"), NULL), OUTPUT_RETRY);
+    assert_int_equal(s.requests, 1);
+    assert_false(s.report.degraded);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +255,7 @@ int main(void)
         cmocka_unit_test(with_some_refused_and_others_blocked_the_walk_moves_on),
         cmocka_unit_test(a_request_of_records_in_a_row_ends_before_one_that_was_sent),
         cmocka_unit_test(what_is_blocked_keeps_its_reason_where_the_set_up_looks_wrong),
+        cmocka_unit_test(at_a_stop_no_other_record_is_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
