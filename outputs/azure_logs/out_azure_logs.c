@@ -202,8 +202,7 @@ static struct http_piece_answer azure_post(
     bool good = azure_frame_write(piece, &self->framed) && write_path(self, piece, &path);
     struct span body = buf_span(&self->framed);
     if (!good) {
-        error_set(&report->error, ERR_MEMORY, "out of memory for a request");
-        answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
+        answer.verdict = http_pieces_no_memory(piece->records, &report->error);
     } else if (self->framed.size > AZURE_FRAME_MAX_BYTES && piece->records > 1) {
         answer.verdict = HTTP_PIECE_TOO_BIG;
     } else if (http_link_pack(&self->link, &body, &report->error)) {

@@ -331,6 +331,12 @@ enum http_piece_verdict http_pieces_of_status(int status)
     }
 }
 
+enum http_piece_verdict http_pieces_no_memory(size_t records, struct error *err)
+{
+    error_set(err, ERR_MEMORY, "out of memory for a request of %zu events", records);
+    return records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
+}
+
 enum http_piece_verdict http_pieces_of_failure(enum http_failure failure)
 {
     return http_failure_lasts(failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;

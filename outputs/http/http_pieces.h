@@ -94,6 +94,9 @@ enum http_piece_verdict http_pieces_of_status(int status);
 /* The verdict if there is no reply. */
 enum http_piece_verdict http_pieces_of_failure(enum http_failure failure);
 
+/* The verdict if there is no memory for a request of ${records}. Sets ${err}. */
+enum http_piece_verdict http_pieces_no_memory(size_t records, struct error *err);
+
 /* Records of this piece of ${delivery} that counted as delivered did not arrive after all. */
 void http_pieces_take_back(
     struct http_pieces *pieces, const struct delivery *delivery, size_t first, size_t count);

@@ -145,9 +145,7 @@ static struct http_piece_answer http_post(
     struct span body;
     if (!http_frame_body(
             &self->frame, piece->delivery, piece->first, piece->count, &self->framed, &body)) {
-        error_set(&report->error, ERR_MEMORY, "out of memory for a request of %zu events",
-            piece->records);
-        answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
+        answer.verdict = http_pieces_no_memory(piece->records, &report->error);
         return answer;
     }
     bool replied = http_link_pack(&self->link, &body, &report->error) &&

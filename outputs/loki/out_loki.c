@@ -84,9 +84,7 @@ static enum http_piece_verdict post_entries(
     struct out_loki *self, size_t first, size_t end, struct output_report *report)
 {
     if (!loki_frame_write(&self->frame, first, end)) {
-        error_set(
-            &report->error, ERR_MEMORY, "out of memory for a request of %zu events", end - first);
-        return end - first > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
+        return http_pieces_no_memory(end - first, &report->error);
     }
     struct http_link *link = &self->link;
     if (!http_link_post(

@@ -184,10 +184,7 @@ static struct http_piece_answer otlp_post(
     }
     switch (otlp_frame_write(&self->frame, piece, &answer.record)) {
     case OTLP_NO_MEMORY:
-        error_set(&report->error, ERR_MEMORY, "out of memory for a request of %zu events",
-            piece->records);
-        answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
-        answer.why.reason = span_text("out of memory");
+        answer.verdict = http_pieces_no_memory(piece->records, &report->error);
         return answer;
     case OTLP_NO_RECORD:
         error_set(&report->error, ERR_FORMAT,

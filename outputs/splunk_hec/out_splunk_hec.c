@@ -281,9 +281,7 @@ static struct http_piece_answer hec_post(
     struct out_hec *self = self_;
     struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
     if (!hec_frame_write(&self->frame, piece)) {
-        error_set(&report->error, ERR_MEMORY, "out of memory for a request of %zu events",
-            piece->records);
-        answer.verdict = piece->records > 1 ? HTTP_PIECE_TOO_BIG : HTTP_PIECE_LATER;
+        answer.verdict = http_pieces_no_memory(piece->records, &report->error);
         return answer;
     }
     /* Once for all collectors, and no fault of theirs if it fails. */
