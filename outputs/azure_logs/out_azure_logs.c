@@ -161,9 +161,7 @@ static struct http_piece_answer judge(struct out_azure *self, bool replied,
     if (answer.verdict != HTTP_PIECE_TAKEN) {
         http_response_error(response, self->link.url, words, &report->error);
         report->wait_ms = reply->retry_after_ms;
-        answer.why = (struct output_rejection){.status = reply->status,
-            .type = span_text("azure_logs"),
-            .reason = span_text(response->shown[0] ? response->shown : words)};
+        answer.why = http_response_why(response, "azure_logs", words);
     }
     return answer;
 }

@@ -101,6 +101,14 @@ void http_response_error(
         response->shown[0] ? ": " : "", response->shown);
 }
 
+struct output_rejection http_response_why(
+    const struct http_response *response, const char *type, const char *words)
+{
+    return (struct output_rejection){.status = response->reply.status,
+        .type = span_text(type),
+        .reason = span_text(response->shown[0] ? response->shown : words)};
+}
+
 void http_response_layer(
     const struct http_response *response, const struct error *err, char *text, size_t size)
 {

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "outputs/http/http_client.h"
+#include "outputs/output.h"
 
 /*
  * A request whose reply is evaluated: the beginning of its body is kept, and one line of it that
@@ -40,6 +41,11 @@ bool http_response_fetch(struct http_response *response, struct http_client *cli
  * the address is shown. */
 void http_response_error(
     const struct http_response *response, const char *url, const char *words, struct error *err);
+
+/* The same for a dead letter: what the server said, or else ${words}; valid until the next request.
+ * ${type}: of the output. */
+struct output_rejection http_response_why(
+    const struct http_response *response, const char *type, const char *words);
 
 /* Report the result of a request to ${url} as a step of `test-output`. ${err}: the error of a
  * request without a reply; the layer in which it failed precedes it. */

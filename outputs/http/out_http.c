@@ -158,9 +158,7 @@ static struct http_piece_answer http_post(
     answer.verdict = judge(self, &words);
     if (answer.verdict != HTTP_PIECE_TAKEN) {
         http_response_error(response, self->link.url, words, &report->error);
-        answer.why = (struct output_rejection){.status = response->reply.status,
-            .type = span_text("http"),
-            .reason = span_text(response->shown[0] ? response->shown : words)};
+        answer.why = http_response_why(response, "http", words);
     }
     return answer;
 }

@@ -240,11 +240,8 @@ static struct http_piece_answer loki_post(
         end = loki_frame_slice_end(&self->frame, first);
         answer.verdict = post_slice(self, first, end, report);
     }
-    answer.why = (struct output_rejection){.status = self->link.response.reply.status,
-        .type = span_text("loki"),
-        .reason = span_text(self->link.response.shown[0]
-                                ? self->link.response.shown
-                                : http_status_words(self->link.response.reply.status))};
+    answer.why = http_response_why(
+        &self->link.response, "loki", http_status_words(self->link.response.reply.status));
     return answer;
 }
 

@@ -167,9 +167,7 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
     http_response_error(&self->link.response, self->link.url, text, &report->error);
     snprintf(self->link.response.shown, sizeof(self->link.response.shown), "%.*s",
         (int)sizeof(self->link.response.shown) - 1, text);
-    answer.why = (struct output_rejection){.status = status,
-        .type = span_text("otlp"),
-        .reason = span_text(self->link.response.shown)};
+    answer.why = http_response_why(&self->link.response, "otlp", words);
     return answer;
 }
 

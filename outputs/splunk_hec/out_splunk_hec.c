@@ -255,9 +255,7 @@ static struct http_piece_answer try_host(struct out_hec *self, size_t index, str
     if (reply.has_event_number) {
         answer.record = record_of(piece, reply.event_number);
     }
-    answer.why = (struct output_rejection){.status = status,
-        .type = span_text("splunk_hec"),
-        .reason = span_text(response->shown[0] ? response->shown : words)};
+    answer.why = http_response_why(response, "splunk_hec", words);
     return answer;
 }
 
