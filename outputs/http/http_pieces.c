@@ -39,6 +39,13 @@ bool http_pieces_is_stopping(const struct http_pieces *pieces)
     return pieces->stopping && pieces->stopping(pieces->host);
 }
 
+void http_pieces_warn(const struct http_pieces *pieces, const char *text)
+{
+    if (pieces->warn) {
+        pieces->warn(pieces->host, text);
+    }
+}
+
 static bool begin(struct http_pieces *pieces, size_t count)
 {
     if (!grow_to(&pieces->statuses, count, &pieces->capacity, sizeof(*pieces->statuses))) {

@@ -81,6 +81,7 @@ void http_pieces_init(struct http_pieces *pieces, const struct output_env *env);
 void http_pieces_fini(struct http_pieces *pieces);
 
 bool http_pieces_is_stopping(const struct http_pieces *pieces);
+void http_pieces_warn(const struct http_pieces *pieces, const char *text);
 
 /* Send all of ${delivery} with ${post}, until something has to wait or it is time to stop. False:
  * out of memory. */

@@ -208,13 +208,13 @@ static enum http_piece_verdict post_slice(
 
 static void warn_of_overflow(struct out_loki *self)
 {
-    if (self->frame.has_overflowed && !self->has_warned && self->pieces.warn) {
+    if (self->frame.has_overflowed && !self->has_warned) {
         char text[200];
         snprintf(text, sizeof(text),
             "events have more labels than max_streams, %zu, allows: further ones go to one stream "
             "with overflow=true. write fewer labels",
             self->frame.max_streams);
-        self->pieces.warn(self->pieces.host, text);
+        http_pieces_warn(&self->pieces, text);
         self->has_warned = true;
     }
 }

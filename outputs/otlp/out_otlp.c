@@ -121,10 +121,10 @@ static struct http_piece_answer take(struct out_otlp *self, const struct http_pi
             rejected < count ? ", and the server does not say which" : "",
             reply->message[0] ? ": " : "", reply->message);
         add_uncertain(self, piece, count - rejected, count - rejected, words);
-    } else if (reply->message[0] && self->pieces.warn) {
+    } else if (reply->message[0]) {
         snprintf(words, sizeof(words), "the server accepted all, and says: %s", reply->message);
         http_client_hide(self->link.client, words);
-        self->pieces.warn(self->pieces.host, words);
+        http_pieces_warn(&self->pieces, words);
     }
     return answer;
 }
