@@ -45,8 +45,7 @@ bool http_window_too_big(struct http_window *window, size_t count, uint64_t byte
     return true;
 }
 
-bool http_window_refused(struct http_window *window, size_t count)
+void http_window_refused(struct http_window *window, size_t count)
 {
     window->records = count <= 1 ? 1 : count / 2;
-    return count > 1;
 }

@@ -28,8 +28,10 @@ uint64_t http_window_limit(const struct http_window *window);
 /* The server accepted them. */
 void http_window_taken(struct http_window *window, uint64_t bytes);
 
-/* They were too big, or refused. False: it was a single record, which will never be taken. */
+/* They were too big. False: it was a single record, which will never be taken. */
 bool http_window_too_big(struct http_window *window, size_t count, uint64_t bytes);
-bool http_window_refused(struct http_window *window, size_t count);
+
+/* They were refused. */
+void http_window_refused(struct http_window *window, size_t count);
 
 #endif
