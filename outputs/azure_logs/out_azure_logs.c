@@ -202,6 +202,8 @@ static struct http_piece_answer azure_post(
     if (!good) {
         answer.verdict = http_pieces_no_memory(piece->records, &report->error);
     } else if (self->framed.size > AZURE_FRAME_MAX_BYTES && piece->records > 1) {
+        error_set(&report->error, ERR_LIMIT, "a request of %zu events is larger than %d bytes",
+            piece->records, AZURE_FRAME_MAX_BYTES);
         answer.verdict = HTTP_PIECE_TOO_BIG;
     } else if (http_link_pack(&self->link, &body, &report->error)) {
         answer = post_with_token(self, (const char *)path.data, body, piece, report);
@@ -231,7 +233,8 @@ static bool try_rule(struct out_azure *self, const struct output_talk *talk)
     const struct http_piece piece = {.delivery = &none};
     char text[700];
     buf_init(&path, 64 * 1024);
-    bool replied = write_path(self, &piece, &path) &&
+    bool replied = (write_path(self, &piece, &path) ||
+                       error_set(&err, ERR_MEMORY, "out of memory")) &&
                    post_body(self, (const char *)path.data, span_make(NULL, 0), &err);
     buf_fini(&path);
     if (!replied) {
