@@ -7,4 +7,7 @@
  * the time of Unix begins. */
 #define FILETIME_UNIX_EPOCH UINT64_C(116444736000000000)
 
+#define FILETIME_PER_S UINT64_C(10000000)
+#define FILETIME_PER_MS UINT64_C(10000)
+
 #endif

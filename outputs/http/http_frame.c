@@ -11,7 +11,7 @@
 #include "base/utf.h"
 #include "outputs/json_member.h"
 
-enum { CONSTANTS_MAX_BYTES = 64 * 1024, TICKS = 10000000 };
+enum { CONSTANTS_MAX_BYTES = 64 * 1024 };
 
 void http_frame_add_member(struct buf *out, const char *name, struct span value)
 {
@@ -88,9 +88,9 @@ void http_frame_add_hec(struct event_memo *memo, struct span record, struct span
     if (json_member_inner(json_member_find(record, "@timestamp"), &text) &&
         event_memo_time(memo, text, &time) && time >= FILETIME_UNIX_EPOCH) {
         uint8_t digits[2 * PUT_MAX];
-        uint8_t *end = put_u64(digits, (time - FILETIME_UNIX_EPOCH) / TICKS);
+        uint8_t *end = put_u64(digits, (time - FILETIME_UNIX_EPOCH) / FILETIME_PER_S);
         *end++ = '.';
-        end = put_fraction(end, (uint32_t)((time - FILETIME_UNIX_EPOCH) % TICKS));
+        end = put_fraction(end, (uint32_t)((time - FILETIME_UNIX_EPOCH) % FILETIME_PER_S));
         end[-1] = ','; /* replaces the `Z` */
         buf_add_text(out, "\"time\":");
         buf_add(out, digits, (size_t)(end - digits));

@@ -15,7 +15,6 @@ enum {
     MAX_VALUES = 8,
     MAX_SPARES = 1024, /* headers that differ in provider or code */
     SPARES_MAX_BYTES = 256 * 1024,
-    FILETIME_PER_MS = 10000,
 };
 
 static const char unknown[] = "unknown";

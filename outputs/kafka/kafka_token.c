@@ -128,7 +128,7 @@ static bool put(struct kafka_token *token, rd_kafka_t *rk, struct span text, uin
     }
     free(token->before);
     token->before = copy;
-    int64_t now_ms = (int64_t)((plat_now_filetime() - FILETIME_UNIX_EPOCH) / 10000);
+    int64_t now_ms = (int64_t)((plat_now_filetime() - FILETIME_UNIX_EPOCH) / FILETIME_PER_MS);
     rd_kafka_resp_err_t code = rd_kafka_oauthbearer_set_token(rk, copy,
         now_ms + (int64_t)seconds * 1000, token->client_id, token->extensions,
         token->extension_count, reason, sizeof(reason));

@@ -7,7 +7,6 @@ enum {
     TEXTS_MAX_BYTES = 64 * 1024 * 1024,
     KIND_MAX_BYTES = 4096,
     HEAD_MAX_BYTES = 8192,
-    TICKS_PER_MS = 10000,
     KEY_MAX = 100
 };
 
@@ -366,7 +365,7 @@ static unsigned severity_of(const struct syslog_event *event)
 static bool ms_of(const struct syslog_event *event, uint64_t *ret_ms)
 {
     bool good = event->has_time && event->filetime >= FILETIME_UNIX_EPOCH;
-    *ret_ms = good ? (event->filetime - FILETIME_UNIX_EPOCH) / TICKS_PER_MS : 0;
+    *ret_ms = good ? (event->filetime - FILETIME_UNIX_EPOCH) / FILETIME_PER_MS : 0;
     return good;
 }
 

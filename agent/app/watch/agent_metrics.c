@@ -8,8 +8,6 @@
 #include "base/put.h"
 #include "platform/plat_system.h"
 
-/* From 1601 to 1970, and what a millisecond is, in units of FILETIME. */
-#define FILETIME_PER_MS UINT64_C(10000)
 #define NS_PER_MS UINT64_C(1000000)
 
 enum { MAX_RULE_NAME_BYTES = 200, MAX_PROVIDERS = 50, MAX_PROVIDER_NAME_BYTES = 200 };

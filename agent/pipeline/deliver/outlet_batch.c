@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "base/grow.h"
 #include "pipeline/deliver/outlet_checkpoint.h"
 #include "pipeline/deliver/outlet_parked.h"
@@ -16,7 +17,7 @@
 /* A checkpoint may cost the output an fsync. */
 static const uint64_t checkpoint_every_ns = UINT64_C(100000000);
 
-enum { NO_MEMORY_WAIT_MS = 50, NS_PER_MS = 1000 * 1000, FILETIME_PER_MS = 10 * 1000 };
+enum { NO_MEMORY_WAIT_MS = 50, NS_PER_MS = 1000 * 1000 };
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
