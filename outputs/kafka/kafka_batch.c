@@ -10,11 +10,11 @@
  * group is sent again for each refusal. When all groups are known, the last transaction contains
  * all of them.
  */
-#include "base/grow.h"
 #include "outputs/kafka/out_kafka.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "base/grow.h"
 
 enum {
     ROUNDS_MAX = 4096, /* safety limit: each round finds out something */
