@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "base/span.h"
-
 enum {
     REASON_MAX_BYTES = 2048, /* more than is shown, so that whole secrets can be hidden */
     SHOWN_MAX_BYTES = 255,
@@ -84,7 +82,7 @@ const char *http_failure_layer(enum http_failure failure)
     }
 }
 
-static struct span origin_of(const char *url)
+struct span http_failure_origin(const char *url)
 {
     const char *host = strstr(url, "://");
     host = host ? host + 3 : url;
@@ -95,7 +93,7 @@ void http_failure_say(enum http_failure failure, const char *url, const char *re
     const struct http_secrets *secrets, struct error *err)
 {
     char shown[REASON_MAX_BYTES];
-    struct span origin = origin_of(url);
+    struct span origin = http_failure_origin(url);
     const char *what = words[failure].what;
     const char *advice = words[failure].advice;
     if (!advice) {

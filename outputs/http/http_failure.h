@@ -2,6 +2,7 @@
 #define ETWSHIP_OUTPUTS_HTTP_FAILURE_H
 
 #include "base/error.h"
+#include "base/span.h"
 #include "outputs/http/http_auth.h"
 
 /* Why there is no whole reply. */
@@ -35,11 +36,11 @@ bool http_failure_lasts(enum http_failure failure);
  * have got it, or it was not tried. Static. */
 const char *http_failure_layer(enum http_failure failure);
 
-/*
- * The text of a failed request to ${url}; only the host is shown, as paths may contain keys:
- * "https://es1:9200: what (why). what to do". ${reason}: the why, of any length and content; its
- * secrets are hidden.
- */
+/* Scheme and host of ${url}, which may be shown; paths may contain keys. */
+struct span http_failure_origin(const char *url);
+
+/* The text of a failed request to ${url}: "https://es1:9200: what (why). what to do". ${reason}:
+ * why, of any length and content; its secrets are hidden. */
 void http_failure_say(enum http_failure failure, const char *url, const char *reason,
     const struct http_secrets *secrets, struct error *err);
 

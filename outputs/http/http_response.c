@@ -94,11 +94,9 @@ bool http_response_fetch(struct http_response *response, struct http_client *cli
 void http_response_error(
     const struct http_response *response, const char *url, const char *words, struct error *err)
 {
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    size_t size = (size_t)(host - url) + strcspn(host, "/?#");
-    error_set(err, ERR_IO, "%.*s: status %d: %s%s%s", (int)size, url, response->reply.status, words,
-        response->shown[0] ? ": " : "", response->shown);
+    struct span origin = http_failure_origin(url);
+    error_set(err, ERR_IO, "%.*s: status %d: %s%s%s", SPAN_ARG(origin), response->reply.status,
+        words, response->shown[0] ? ": " : "", response->shown);
 }
 
 struct output_rejection http_response_why(

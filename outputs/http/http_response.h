@@ -47,14 +47,14 @@ void http_response_error(
 struct output_rejection http_response_why(
     const struct http_response *response, const char *type, const char *words);
 
-/* Report the result of a request to ${url} as a step of `test-output`. ${err}: the error of a
- * request without a reply; the layer in which it failed precedes it. */
+/* Report the result of a request as a step of `test-output`. ${err}: the error of a request without
+ * a reply; the layer in which it failed precedes it. */
 void http_response_layer(
     const struct http_response *response, const struct error *err, char *text, size_t size);
 
-/* The value at ${name} of the object in the body: a string, number or word, unescaped, cut at
- * ${room} - 1. Only of the outermost object, unless ${name} is a path: "error.code". Returns its
- * size; 0: there is none. */
+/* The value at ${path} of the object in the body: a string, number or word, unescaped, cut at
+ * ${room} - 1. Only of the outermost object, unless ${path} is like "error.code". Returns its size;
+ * 0: there is none. */
 size_t http_response_value(
     const struct http_response *response, const char *path, char *ret_value, size_t room);
 

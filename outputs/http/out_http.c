@@ -57,9 +57,7 @@ static bool hide_query(struct http_link *link)
 
 static bool has_path(const char *url)
 {
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    const char *path = host + strcspn(host, "/?#");
+    const char *path = url + http_failure_origin(url).size;
     return path[0] && strcmp(path, "/") != 0;
 }
 
