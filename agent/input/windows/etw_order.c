@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "input/windows/etw_raw.h"
 
 /*
@@ -123,14 +124,8 @@ static struct row *row_of(struct etw_order *order, uint16_t cpu)
             return order->rows[i];
         }
     }
-    if (order->row_count == order->row_capacity) {
-        size_t capacity = order->row_capacity ? 2 * order->row_capacity : 16;
-        struct row **rows = realloc(order->rows, capacity * sizeof(struct row *));
-        if (!rows) {
-            return NULL;
-        }
-        order->rows = rows;
-        order->row_capacity = capacity;
+    if (!grow_list(&order->rows, order->row_count, &order->row_capacity, sizeof(struct row *))) {
+        return NULL;
     }
     struct row *row = calloc(1, sizeof(*row));
     if (row) {

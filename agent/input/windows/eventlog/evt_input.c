@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/text/glob.h"
 #include "etw/etw_text.h"
 #include "input/evtx/evtx_hosts.h"
@@ -184,14 +185,9 @@ static bool is_known(const struct evt_input *in, struct span name)
 static const char *try_to_add(
     struct evt_input *in, const struct evt_rule *rule, struct span name, bool is_found)
 {
-    if (in->channel_count == in->channel_capacity) {
-        size_t capacity = in->channel_capacity * 2 + 16;
-        struct evt_channel **channels = realloc(in->channels, capacity * sizeof(*channels));
-        if (!channels) {
-            return "out of memory";
-        }
-        in->channels = channels;
-        in->channel_capacity = capacity;
+    if (!grow_list(
+            &in->channels, in->channel_count, &in->channel_capacity, sizeof(*in->channels))) {
+        return "out of memory";
     }
     struct evt_channel *channel = malloc(sizeof(*channel));
     if (!channel) {

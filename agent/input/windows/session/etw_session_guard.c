@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "etw/etw_api.h"
 #include "input/windows/session/etw_session_own.h"
 #include "platform/plat_system.h"
@@ -82,11 +83,7 @@ static void add_news(struct etw_session *s, const struct etw_guard_news *news)
     struct etw_session_guard *g = &s->guard;
     etw_session_note(s, INPUT_NOTE_WARNING, "%s%s%s: %s", s->plan->name,
         news->label ? ": provider " : "", news->label ? news->label : "", news->detail);
-    struct etw_guard_news *more = g->news_count < MAX_NEWS
-                                      ? realloc(g->news, (g->news_count + 1) * sizeof(*more))
-                                      : NULL;
-    if (more) {
-        g->news = more;
+    if (g->news_count < MAX_NEWS && grow_array(&g->news, g->news_count + 1, sizeof(*g->news))) {
         g->news[g->news_count] = *news;
         struct etw_guard_news *added = &g->news[g->news_count++];
         added->time = plat_now_filetime();
@@ -336,14 +333,11 @@ static struct etw_guarded_provider *guarded(struct etw_session_guard *g, const s
             return &g->providers[i];
         }
     }
-    struct etw_guarded_provider *more = realloc(
-        g->providers, (g->provider_count + 1) * sizeof(*more));
-    if (!more) {
+    if (!grow_array(&g->providers, g->provider_count + 1, sizeof(*g->providers))) {
         return NULL;
     }
-    g->providers = more;
-    more[g->provider_count] = (struct etw_guarded_provider){.guid = *guid};
-    return &more[g->provider_count++];
+    g->providers[g->provider_count] = (struct etw_guarded_provider){.guid = *guid};
+    return &g->providers[g->provider_count++];
 }
 
 static bool ask(const struct etw_session *s, const struct guid *provider,
