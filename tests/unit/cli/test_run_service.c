@@ -3,6 +3,7 @@
 #include "cli/service/run_service.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "etw/etw_registry.h"
 #include "platform/plat_file.h"
@@ -10,6 +11,7 @@
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "service/service_api.h"
+#include "support/await.h"
 #include "support/etw_sim/sim_registry.h"
 #include "support/service_thread.h"
 #include "support/temp_folder.h"
@@ -131,20 +133,32 @@ static void ask(uint32_t code)
     fake.entry->control(fake.entry->self, code);
 }
 
-/* Windows replaces and removes no file while it is read, as the service does now and then. An
- * assertion here would leave the threads of the service running, and the next test in their way. */
+/* Windows replaces and removes no file while it is read, as the service does now and then. If that
+ * lasts, the program ends: an assertion here would leave the threads of the service running, and
+ * the next test in their way. */
+static void await_file_free(uint64_t begun_ns, const struct error *err)
+{
+    if (!await_pause(begun_ns)) {
+        print_error("in vain: %s\n", err->text);
+        exit(EXIT_FAILURE);
+    }
+}
+
 static void put_file(const char *path, const char *text)
 {
     struct error err;
+    uint64_t begun_ns = plat_monotonic_ns();
     while (!plat_file_replace(path, span_text(text), &err)) {
-        plat_sleep_ms(1);
+        await_file_free(begun_ns, &err);
     }
 }
 
 static void remove_file(const char *path)
 {
-    while (!plat_path_remove(path, NULL)) {
-        plat_sleep_ms(1);
+    struct error err;
+    uint64_t begun_ns = plat_monotonic_ns();
+    while (!plat_path_remove(path, &err)) {
+        await_file_free(begun_ns, &err);
     }
 }
 
