@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "platform/plat_system.h"
+#include "platform/plat_thread.h"
 
 /*
  * The handler only does what is allowed in one: it sets a flag and writes a byte to a pipe. A
  * thread that waits on the pipe makes the callbacks. So it does not matter which thread receives a
- * signal, and a second stop works even while the first is being handled. A full pipe loses nothing:
+ * signal, though only the first thread does (plat_thread_start), and a second stop works even while
+ * the first is being handled. A full pipe loses nothing:
  * the thread will wake up anyway and check the flags. Thread and pipe live as long as the process.
  */
 struct callback {
@@ -97,14 +99,14 @@ static void on_hangup(int number)
     wake();
 }
 
-static void *wait_for_signals(void *unused)
+static void wait_for_signals(void *unused)
 {
     (void)unused;
     for (;;) {
         char bytes[64];
         ssize_t got = read(wakeup.read_fd, bytes, sizeof(bytes));
         if (got <= 0 && errno != EINTR) {
-            return NULL;
+            return;
         }
         if (atomic_exchange(&stop_wanted, false)) {
             wakeup.stop.call(wakeup.stop.self);
@@ -140,15 +142,14 @@ static bool start(struct error *err)
     wakeup.read_fd = fds[0];
     wakeup.write_fd = fds[1];
 
-    pthread_t thread;
-    int code = pthread_create(&thread, NULL, wait_for_signals, NULL);
-    if (code != 0) {
+    struct plat_thread *thread = plat_thread_start("signals", wait_for_signals, NULL, err);
+    if (!thread) {
         close(fds[0]);
         close(fds[1]);
         wakeup.read_fd = wakeup.write_fd = -1;
-        return error_set_os(err, code, strerror(code), "cannot start the thread for signals");
+        return false;
     }
-    pthread_detach(thread);
+    plat_thread_detach(thread);
     return true;
 }
 
