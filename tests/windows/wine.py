@@ -107,14 +107,25 @@ class Prefix:
         self.system = self.folder / "prefix" / "drive_c" / "windows" / "system32"
         self.environment = {**os.environ, "WINEPREFIX": str(self.folder / "prefix"),
                             "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml="}
-        (self.folder / "prefix").mkdir()
-        # In the foreground, so that its number is known, and staying: starting Wine anew takes
-        # seconds.
-        self.server = subprocess.Popen([self._server_path(), "-f", "-p"], env=self.environment,
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL)
-        self._make(["winecfg", "-v", "win10"],  # a new prefix is Windows 7
-                   {"WINEDEBUG": "-all,+eventlog"} if events else {})
+        for _ in range(TRIES):
+            (self.folder / "prefix").mkdir()
+            # In the foreground, so that its number is known, and staying: starting Wine anew takes
+            # seconds.
+            self.server = subprocess.Popen([self._server_path(), "-f", "-p"], env=self.environment,
+                                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.DEVNULL)
+            self._make(["winecfg", "-v", "win10"],  # a new prefix is Windows 7
+                       {"WINEDEBUG": "-all,+eventlog"} if events else {})
+            if self._is_whole():
+                break
+            self._end_server()
+            shutil.rmtree(self.folder / "prefix", ignore_errors=True)
+
+    def _is_whole(self):
+        """On a busy machine the setup of a prefix was seen to stop early while `winecfg` succeeded. Without the
+        providers of cryptography, which it registers late, no certificate is trusted."""
+        providers = r"HKLM\Software\Microsoft\Cryptography\Defaults\Provider Types\Type 024"
+        return self.run("reg", "query", providers).returncode == 0
 
     def _make(self, command, environment):
         """The first program makes the prefix, and starts services that live on with its output. It fails if the
@@ -197,13 +208,16 @@ class Prefix:
             # The old one may be in use: it is replaced, not overwritten.
             os.replace(shutil.copy(made, self.system / f"{dll}.new"), self.system / f"{dll}.dll")
 
-    def close(self):
+    def _end_server(self):
         self.server.send_signal(signal.SIGINT)  # ends its programs, too; SIGTERM leaves them behind
         try:
             self.server.wait(10)
         except subprocess.TimeoutExpired:
             self.server.kill()
             self.server.wait()
+
+    def close(self):
+        self._end_server()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
