@@ -342,7 +342,5 @@ const struct cli_command cmd_check = {
     .options = options,
     .examples = "       etwship check -c etwship.yaml -v\n"
                 "       etwship check --print-schema > etwship.schema.json\n",
-    .min_operands = 0,
-    .max_operands = 0,
     .run = run,
 };

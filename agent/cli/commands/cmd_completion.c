@@ -161,8 +161,6 @@ const struct cli_command cmd_completion = {
         "       etwship completion zsh > ~/.zfunc/_etwship\n"
         "       etwship completion powershell | Out-String | Invoke-Expression\n",
     .verbs = "bash|zsh|powershell|providers",
-    .operand = "bash, zsh, powershell or providers",
-    .min_operands = 1,
-    .max_operands = SIZE_MAX,
+    .operands = {"bash, zsh, powershell or providers", 1, SIZE_MAX},
     .run = run,
 };

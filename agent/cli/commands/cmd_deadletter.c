@@ -516,8 +516,6 @@ const struct cli_command cmd_deadletter = {
                 "       etwship deadletter show 12 --json\n"
                 "       etwship deadletter replay -o siem\n",
     .verbs = "list|show|replay|purge",
-    .operand = "list, show, replay or purge",
-    .min_operands = 1,
-    .max_operands = MAX_IDS,
+    .operands = {"list, show, replay or purge", 1, MAX_IDS},
     .run = run,
 };

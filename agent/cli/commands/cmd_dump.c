@@ -451,8 +451,6 @@ const struct cli_command cmd_dump = {
                 "       etwship dump --fields @timestamp,process.pid,data trace.etl\n"
                 "       etwship dump -p Microsoft-Windows-DNS-Client:4 --schema manifests a.etl "
                 "b.etl\n",
-    .operand = "FILE",
-    .min_operands = 1,
-    .max_operands = SIZE_MAX,
+    .operands = {"FILE", 1, SIZE_MAX},
     .run = run,
 };

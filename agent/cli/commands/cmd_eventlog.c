@@ -141,8 +141,6 @@ const struct cli_command cmd_eventlog = {
     .examples = "       etwship eventlog list\n"
                 "       etwship eventlog list --json\n",
     .verbs = "list",
-    .operand = "VERB",
-    .min_operands = 1,
-    .max_operands = 1,
+    .operands = {"VERB", 1, 1},
     .run = run,
 };

@@ -70,7 +70,5 @@ const struct cli_command cmd_explain = {
         "manifest on this machine, else from the definitions that `schema` names.",
     .options = options,
     .examples = "       etwship explain -c etwship.yaml --session security\n",
-    .min_operands = 0,
-    .max_operands = 0,
     .run_configured = show,
 };

@@ -392,7 +392,6 @@ const struct cli_command cmd_providers = {
     .examples = "       etwship providers trace.etl\n"
                 "       etwship providers --schema manifests\n"
                 "       etwship providers MSNT_SystemTrace\n",
-    .min_operands = 0,
-    .max_operands = SIZE_MAX,
+    .operands = {.max = SIZE_MAX},
     .run = run,
 };

@@ -264,7 +264,5 @@ const struct cli_command cmd_run = {
                    "error: what. what to do.",
     .options = options,
     .examples = "       etwship run -c etwship.yaml\n",
-    .min_operands = 0,
-    .max_operands = 0,
     .main = run,
 };

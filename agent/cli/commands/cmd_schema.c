@@ -286,8 +286,6 @@ const struct cli_command cmd_schema = {
     .examples = "       etwship schema export -o clr.pack --schema ClrEtwAll.man\n"
                 "       etwship schema show Process:1\n",
     .verbs = "export|show|list",
-    .operand = "export, show or list",
-    .min_operands = 1,
-    .max_operands = SIZE_MAX,
+    .operands = {"export, show or list", 1, SIZE_MAX},
     .run = run,
 };

@@ -122,8 +122,6 @@ const struct cli_command cmd_secret = {
     .examples = "       etwship secret protect | clip\n"
                 "       Get-Content es.key | etwship secret protect\n",
     .verbs = "protect",
-    .operand = "protect",
-    .min_operands = 1,
-    .max_operands = 1,
+    .operands = {"protect", 1, 1},
     .run = run,
 };

@@ -447,8 +447,6 @@ const struct cli_command cmd_service = {
                 "       etwship service start\n"
                 "       etwship service status\n",
     .verbs = "install|uninstall|start|stop|reload|status",
-    .operand = "install, uninstall, start, stop, reload or status",
-    .min_operands = 1,
-    .max_operands = 1,
+    .operands = {"install, uninstall, start, stop, reload or status", 1, 1},
     .main = run,
 };

@@ -397,8 +397,6 @@ const struct cli_command cmd_sessions = {
                 "       etwship sessions update etwship-security --max-buffers 256\n"
                 "       etwship sessions stop --orphans\n",
     .verbs = "list|query|update|flush|stop",
-    .operand = "list, query, update, flush or stop",
-    .min_operands = 1,
-    .max_operands = 2,
+    .operands = {"list, query, update, flush or stop", 1, 2},
     .run = run,
 };

@@ -79,8 +79,6 @@ const struct cli_command cmd_setup = {
                 "       etwship setup siem --set outputs.siem.auth.user=admin "
                 "--set outputs.siem.auth.password=file:/root/admin\n"
                 "       etwship setup siem --dry-run\n",
-    .operand = "the name of an output",
-    .min_operands = 1,
-    .max_operands = 1,
+    .operands = {"the name of an output", 1, 1},
     .run_configured = set_up,
 };

@@ -512,8 +512,6 @@ const struct cli_command cmd_spool = {
                 "       etwship spool export siem >left.ndjson\n"
                 "       etwship spool forget old-siem\n",
     .verbs = "stat|verify|export|forget",
-    .operand = "stat, verify, export or forget",
-    .min_operands = 1,
-    .max_operands = 2,
+    .operands = {"stat, verify, export or forget", 1, 2},
     .run = run,
 };

@@ -437,8 +437,6 @@ const struct cli_command cmd_stat = {
     .options = options,
     .examples = "       etwship stat trace.etl\n"
                 "       etwship stat --json *.etl | jq .decode\n",
-    .operand = "FILE",
-    .min_operands = 1,
-    .max_operands = SIZE_MAX,
+    .operands = {"FILE", 1, SIZE_MAX},
     .run = run,
 };

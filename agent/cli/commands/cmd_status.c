@@ -70,7 +70,5 @@ const struct cli_command cmd_status = {
         "healthy, 1 if no agent answers, 3 if there is a problem.",
     .options = options,
     .examples = "       etwship status -c etwship.yaml || echo 'etwship needs attention'\n",
-    .min_operands = 0,
-    .max_operands = 0,
     .run_configured = show,
 };

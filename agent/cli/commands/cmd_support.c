@@ -231,7 +231,5 @@ const struct cli_command cmd_support = {
     .options = options,
     .examples = "       etwship support -o etwship-support.zip\n"
                 "       etwship support -o bundle.zip -c etwship.yaml\n",
-    .min_operands = 0,
-    .max_operands = 0,
     .run = run,
 };

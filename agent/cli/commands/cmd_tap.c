@@ -158,8 +158,6 @@ const struct cli_command cmd_tap = {
         "a token is needed.",
     .options = options,
     .examples = "       etwship tap security --where 'event.code == 3008' -n 5\n",
-    .operand = "the name of a session or an output",
-    .min_operands = 1,
-    .max_operands = 1,
+    .operands = {"the name of a session or an output", 1, 1},
     .run_configured = show,
 };

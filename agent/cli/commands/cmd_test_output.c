@@ -76,8 +76,6 @@ const struct cli_command cmd_test_output = {
                    "is then 1. It writes nothing to the files of a file output.",
     .options = options,
     .examples = "       etwship test-output siem -c etwship.yaml\n",
-    .operand = "the name of an output",
-    .min_operands = 1,
-    .max_operands = 1,
+    .operands = {"the name of an output", 1, 1},
     .run_configured = test,
 };

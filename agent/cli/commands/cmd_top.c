@@ -88,7 +88,5 @@ const struct cli_command cmd_top = {
         "terminal, it prints one table and ends.",
     .options = options,
     .examples = "       etwship top -c etwship.yaml\n",
-    .min_operands = 0,
-    .max_operands = 0,
     .run_configured = show,
 };

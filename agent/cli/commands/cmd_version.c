@@ -28,7 +28,5 @@ const struct cli_command cmd_version = {
     .summary = "print version, commit, compiler and libraries",
     .description = "Prints what this program was built from.",
     .options = options,
-    .min_operands = 0,
-    .max_operands = 0,
     .run = run,
 };

@@ -43,7 +43,5 @@ const struct cli_command cmd_record = {
     .options = options,
     .examples = "       etwship record -p Microsoft-Windows-DNS-Client --duration 1m -o dns.etl\n"
                 "       etwship record -k process -k image_load -o boot.etl\n",
-    .min_operands = 0,
-    .max_operands = 0,
     .run = run,
 };

@@ -69,7 +69,5 @@ const struct cli_command cmd_watch = {
                 "       etwship watch --log Security --where \"event.code in (4624, 4625)\"\n"
                 "       etwship watch -p Microsoft-Windows-Kernel-Process:4:1 --where "
                 "\"data.ImageName endswith '\\cmd.exe'\"\n",
-    .min_operands = 0,
-    .max_operands = 0,
     .run = run,
 };

@@ -42,10 +42,11 @@ struct cli_command {
     const struct cli_option *options; /* --help is added */
     const char *examples;             /* lines, indented by the printer */
     const char *verbs;                /* the first operand is one of these, as in a|b|c; or NULL */
-    const char *operand;              /* name of the missing operand if there are fewer than
-                                         min_operands */
-    size_t min_operands;
-    size_t max_operands;
+    struct {                          /* zero: it takes none */
+        const char *name;             /* of the missing one, if there are fewer than min */
+        size_t min;
+        size_t max;
+    } operands;
     int (*run)(const struct cli_args *args); /* the exit code */
     /* Replaces run in a command with a configuration: it is loaded, or its errors are printed. */
     int (*run_configured)(const struct cli_args *args, const struct app_config *config);

@@ -238,8 +238,8 @@ static bool parse_option(struct cli_args *args, int argc, char **argv, int *i, i
 static bool check_operands(struct cli_args *args, int *ret_exit)
 {
     const struct cli_command *command = args->command;
-    if (args->operand_count < command->min_operands) {
-        cli_error("%s: %s is missing. write etwship %s %s", command->name, command->operand,
+    if (args->operand_count < command->operands.min) {
+        cli_error("%s: %s is missing. write etwship %s %s", command->name, command->operands.name,
             command->name, command->synopsis);
         return usage(ret_exit);
     }
@@ -247,9 +247,9 @@ static bool check_operands(struct cli_args *args, int *ret_exit)
         !check_word(command->name, args->operands[0], command->verbs)) {
         return usage(ret_exit);
     }
-    if (args->operand_count > command->max_operands) {
+    if (args->operand_count > command->operands.max) {
         cli_error("%s: unexpected argument '%s'. write etwship %s %s", command->name,
-            args->operands[command->max_operands], command->name, command->synopsis);
+            args->operands[command->operands.max], command->name, command->synopsis);
         return usage(ret_exit);
     }
     return true;

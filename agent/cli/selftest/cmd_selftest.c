@@ -286,7 +286,5 @@ const struct cli_command cmd_selftest = {
     .options = options,
     .examples = "       etwship selftest\n"
                 "       etwship selftest --rate 20000 --duration 10s\n",
-    .min_operands = 0,
-    .max_operands = 0,
     .run = run,
 };

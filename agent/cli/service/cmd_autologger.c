@@ -284,8 +284,6 @@ const struct cli_command cmd_autologger = {
                 "       etwship autologger status --json\n"
                 "       etwship autologger remove security\n",
     .verbs = "install|status|remove",
-    .operand = "install, status or remove",
-    .min_operands = 1,
-    .max_operands = 2,
+    .operands = {"install, status or remove", 1, 2},
     .run = run,
 };

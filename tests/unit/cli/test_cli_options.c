@@ -18,24 +18,18 @@ static const struct cli_command command = {.name = "test",
     .summary = "s",
     .description = "d",
     .options = options,
-    .operand = "FILE",
-    .min_operands = 0,
-    .max_operands = 3};
+    .operands = {"FILE", 0, 3}};
 static const struct cli_command with_verbs = {.name = "verbs",
     .synopsis = "show|list",
     .summary = "s",
     .description = "d",
     .verbs = "show|list",
-    .operand = "show or list",
-    .min_operands = 1,
-    .max_operands = 2};
+    .operands = {"show or list", 1, 2}};
 static const struct cli_command bare = {.name = "bare",
     .synopsis = "FILE",
     .summary = "s",
     .description = "d",
-    .operand = "FILE",
-    .min_operands = 1,
-    .max_operands = 1};
+    .operands = {"FILE", 1, 1}};
 
 enum { MAX_WORDS = 16 };
 
@@ -269,7 +263,7 @@ static void every_command_says_what_it_needs(void **state)
     for (; cli_main_commands[i]; i++) {
         const struct cli_command *c = cli_main_commands[i];
         assert_true(c->name && c->synopsis && c->summary && c->description);
-        assert_true(c->min_operands == 0 || c->operand);
+        assert_true(c->operands.min == 0 || c->operands.name);
         size_t count = 0;
         for (const struct cli_option *o = c->options; o && o->name; o++, count++) {
             assert_non_null(o->help);
