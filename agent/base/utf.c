@@ -23,11 +23,16 @@ static const struct utf_engine *const engines[] = {
 
 static _Atomic(const struct utf_engine *) chosen;
 
+static bool is_supported(const struct utf_engine *e)
+{
+    return !e->supported || e->supported();
+}
+
 static const struct utf_engine *choose(void)
 {
     const struct utf_engine *best = &utf_scalar;
     for (size_t i = sizeof(engines) / sizeof(engines[0]); i-- > 0;) {
-        best = engines[i]->supported() ? engines[i] : best;
+        best = is_supported(engines[i]) ? engines[i] : best;
     }
     /* must not override utf_set_engine on another thread */
     const struct utf_engine *before = NULL;
@@ -48,7 +53,7 @@ const char *utf_engine(void)
 bool utf_set_engine(const char *name)
 {
     for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
-        if (strcmp(engines[i]->name, name) == 0 && engines[i]->supported()) {
+        if (strcmp(engines[i]->name, name) == 0 && is_supported(engines[i])) {
             atomic_store_explicit(&chosen, engines[i], memory_order_release);
             return true;
         }
@@ -58,12 +63,12 @@ bool utf_set_engine(const char *name)
 
 size_t utf16_to_json(struct span utf16, uint8_t *out)
 {
-    return utf16.size < 2 ? 0 : engine()->utf16_to_json(utf16, out);
+    return utf16.size < 2 ? 0 : engine()->write_utf16(utf16, out, true);
 }
 
 size_t utf16_to_utf8(struct span utf16, uint8_t *out)
 {
-    return utf16.size < 2 ? 0 : engine()->utf16_to_utf8(utf16, out);
+    return utf16.size < 2 ? 0 : engine()->write_utf16(utf16, out, false);
 }
 
 size_t utf16_until_nul(struct span utf16)

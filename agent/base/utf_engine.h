@@ -10,9 +10,9 @@
  */
 struct utf_engine {
     const char *name;
-    bool (*supported)(void);
-    size_t (*utf16_to_json)(struct span utf16, uint8_t *out);
-    size_t (*utf16_to_utf8)(struct span utf16, uint8_t *out);
+    bool (*supported)(void); /* NULL: everywhere */
+    /* utf16_to_json, or with ${json} false utf16_to_utf8: compiled for each. */
+    size_t (*write_utf16)(struct span utf16, uint8_t *out, bool json);
     size_t (*utf16_until_nul)(struct span utf16);
     /* Copy bytes up to the first one that is not plain (see utf_is_plain); returns their number.
      * May write up to 16 bytes beyond the last. */

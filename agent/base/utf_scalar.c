@@ -32,14 +32,9 @@ UTF_INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
     return (size_t)(cursor.out - out);
 }
 
-static size_t to_json(struct span utf16, uint8_t *out)
+static size_t write_utf16(struct span utf16, uint8_t *out, bool json)
 {
-    return convert(utf16, out, true);
-}
-
-static size_t to_utf8(struct span utf16, uint8_t *out)
-{
-    return convert(utf16, out, false);
+    return json ? convert(utf16, out, true) : convert(utf16, out, false);
 }
 
 static size_t until_nul(struct span utf16)
@@ -62,16 +57,9 @@ static size_t copy_plain(struct span text, uint8_t *out)
     return at;
 }
 
-static bool supported(void)
-{
-    return true;
-}
-
 const struct utf_engine utf_scalar = {
     .name = "scalar",
-    .supported = supported,
-    .utf16_to_json = to_json,
-    .utf16_to_utf8 = to_utf8,
+    .write_utf16 = write_utf16,
     .utf16_until_nul = until_nul,
     .copy_plain = copy_plain,
 };

@@ -60,14 +60,9 @@ UTF_INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
     return (size_t)(cursor.out - out);
 }
 
-static size_t to_json(struct span utf16, uint8_t *out)
+static size_t write_utf16(struct span utf16, uint8_t *out, bool json)
 {
-    return convert(utf16, out, true);
-}
-
-static size_t to_utf8(struct span utf16, uint8_t *out)
-{
-    return convert(utf16, out, false);
+    return json ? convert(utf16, out, true) : convert(utf16, out, false);
 }
 
 UTF_INLINE unsigned nul_units(const uint8_t *at)
@@ -120,16 +115,9 @@ size_t utf_sse2_copy_plain(struct span text, uint8_t *out)
     return at + (unsigned)__builtin_ctz(not_plain(bytes));
 }
 
-static bool supported(void)
-{
-    return true;
-}
-
 const struct utf_engine utf_sse2 = {
     .name = "sse2",
-    .supported = supported,
-    .utf16_to_json = to_json,
-    .utf16_to_utf8 = to_utf8,
+    .write_utf16 = write_utf16,
     .utf16_until_nul = utf_sse2_until_nul,
     .copy_plain = utf_sse2_copy_plain,
 };

@@ -229,14 +229,9 @@ INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
     return (size_t)(cursor.out - out);
 }
 
-TARGET static size_t to_json(struct span utf16, uint8_t *out)
+TARGET static size_t write_utf16(struct span utf16, uint8_t *out, bool json)
 {
-    return convert(utf16, out, true);
-}
-
-TARGET static size_t to_utf8(struct span utf16, uint8_t *out)
-{
-    return convert(utf16, out, false);
+    return json ? convert(utf16, out, true) : convert(utf16, out, false);
 }
 
 static bool supported(void)
@@ -252,8 +247,7 @@ static bool supported(void)
 const struct utf_engine utf_ssse3 = {
     .name = "ssse3",
     .supported = supported,
-    .utf16_to_json = to_json,
-    .utf16_to_utf8 = to_utf8,
+    .write_utf16 = write_utf16,
     .utf16_until_nul = utf_sse2_until_nul,
     .copy_plain = utf_sse2_copy_plain,
 };
