@@ -1,6 +1,7 @@
 #include "store/chain_own.h"
 
 #include "base/grow.h"
+#include "base/order.h"
 
 struct chain *chain_create(struct span name)
 {
@@ -145,18 +146,8 @@ uint64_t chain_lower(const struct chain *chain, const struct chain_range *range)
 
 static bool find_in(const uint64_t *ids, size_t count, uint64_t id, size_t *ret_place)
 {
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ids[middle] < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *ret_place = low;
-    return low < count && ids[low] == id;
+    *ret_place = order_place(ids, count, sizeof(*ids), id);
+    return *ret_place < count && ids[*ret_place] == id;
 }
 
 bool chain_is_early(const struct chain *chain, uint64_t id)

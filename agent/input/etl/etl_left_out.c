@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/order.h"
 #include "base/protobuf.h"
 
 /*
@@ -95,18 +96,9 @@ void etl_left_out_close(struct etl_left_out *left_out, const struct etl_scope *l
 const struct etl_left_out_buffer *etl_left_out_find(
     const struct etl_left_out *left_out, uint64_t offset)
 {
-    size_t from = 0;
-    size_t to = left_out->count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (left_out->buffers[middle].offset < offset) {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
-    }
-    bool found = from < left_out->count && left_out->buffers[from].offset == offset;
-    return found ? &left_out->buffers[from] : NULL;
+    const struct etl_left_out_buffer *buffers = left_out->buffers;
+    size_t at = order_place(buffers, left_out->count, sizeof(*buffers), offset);
+    return at < left_out->count && buffers[at].offset == offset ? &buffers[at] : NULL;
 }
 
 struct etl_left_out_reader etl_left_out_read(

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/order.h"
 
 /* Records are stored as 64-bit hashes in an open-addressing table that is at most half full. Two
  * different records share a hash in one of 500,000 logs of the largest size. */
@@ -99,18 +100,6 @@ bool evtx_carve_take(struct evtx_carve *carve, uint64_t offset)
 
 bool evtx_carve_has(const struct evtx_carve *carve, uint64_t offset)
 {
-    size_t first = 0;
-    size_t end = carve->count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (carve->offsets[middle] == offset) {
-            return true;
-        }
-        if (carve->offsets[middle] < offset) {
-            first = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
-    return false;
+    size_t at = order_place(carve->offsets, carve->count, sizeof(*carve->offsets), offset);
+    return at < carve->count && carve->offsets[at] == offset;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/grow.h"
+#include "base/order.h"
 
 static const char suffix[] = ".seg";
 enum { ID_DIGITS = 16 };
@@ -31,17 +32,7 @@ void segments_step(const struct segments *segments, const char *name)
 /* The place of a file in the list, or where it belongs. */
 static size_t place_of(const struct segments *segments, uint64_t id)
 {
-    size_t low = 0;
-    size_t high = segments->file_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (segments->files[middle].id < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return order_place(segments->files, segments->file_count, sizeof(*segments->files), id);
 }
 
 static bool is_at(const struct segments *segments, size_t place, uint64_t id)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/order.h"
 #include "store/catalogue/catalogue_batches.h"
 #include "store/state/stream_entry.h"
 
@@ -69,17 +70,8 @@ bool streams_is_described(const struct streams *streams, uint64_t id)
 
 struct stream_entry *streams_get(const struct streams *streams, uint64_t id)
 {
-    size_t low = 0;
-    size_t high = streams->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (streams->entries[middle].id < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < streams->count && streams->entries[low].id == id ? &streams->entries[low] : NULL;
+    size_t at = order_place(streams->entries, streams->count, sizeof(*streams->entries), id);
+    return at < streams->count && streams->entries[at].id == id ? &streams->entries[at] : NULL;
 }
 
 struct stream_entry *streams_find(const struct streams *streams, struct span key)
