@@ -22,17 +22,11 @@ struct told {
     atomic_uint_fast64_t any;
 };
 
-static void on_enable(const struct guid *source_id, uint32_t is_enabled, uint8_t level,
-    uint64_t match_any_keyword, uint64_t match_all_keyword, const struct etw_filter *filter,
-    void *context)
+static void on_changed(void *self, bool enabled, uint64_t keywords)
 {
-    (void)source_id;
-    (void)level;
-    (void)match_all_keyword;
-    (void)filter;
-    struct told *told = context;
-    if (is_enabled == ETW_PROVIDER_ENABLE) {
-        atomic_store(&told->any, match_any_keyword);
+    struct told *told = self;
+    if (enabled) {
+        atomic_store(&told->any, keywords);
         atomic_store(&told->enabled, true);
     }
 }
@@ -86,11 +80,7 @@ static void ask(struct told *told, const struct guid *provider, struct selftest_
         .timeout_ms = ANSWER_MS,
         .pid_count = 1,
         .pids = {plat_process_id()}};
-    selftest_probes_session("keywords", name);
-    const struct etw_session_spec spec = {
-        .name = name, .buffer_kb = 64, .mode = ETW_MODE_REAL_TIME};
-    if (!etw_control_start(&spec, &session, &err)) {
-        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "%.300s", err.text);
+    if (!selftest_probes_start("keywords", name, &session, answer)) {
         return;
     }
     if (etw_enable_provider(session.handle, ".NET's runtime", &request, &outcome, &err)) {
@@ -105,17 +95,13 @@ static void ask(struct told *told, const struct guid *provider, struct selftest_
 void selftest_probe_keywords_run(struct selftest_answer *ret_answer)
 {
     struct told told;
-    struct guid provider = {{0}};
-    uint64_t handle = 0;
-    guid_parse(span_text(dotnet_text), &provider);
+    struct selftest_provider provider = {.changed = on_changed, .self = &told};
+    struct guid guid = {{0}};
+    guid_parse(span_text(dotnet_text), &guid);
     atomic_init(&told.enabled, false);
     atomic_init(&told.any, 0);
-    uint32_t code = etw_api_get()->EventRegister(&provider, on_enable, &told, &handle);
-    if (code) {
-        selftest_probes_answer(ret_answer, SELFTEST_UNKNOWN, "no provider can be registered: %s",
-            etw_api_reason(code));
-        return;
+    if (selftest_probes_register(&provider, &guid, ret_answer)) {
+        ask(&told, &guid, ret_answer);
+        etw_api_get()->EventUnregister(provider.handle);
     }
-    ask(&told, &provider, ret_answer);
-    etw_api_get()->EventUnregister(handle);
 }

@@ -73,11 +73,7 @@ static void ask(struct selftest_answer *answer)
     struct error err = {0};
     struct seen seen = {.is_told = false};
     const struct etw_request request = {.provider = guid_from_name(span_text(ENABLED_NAME))};
-    selftest_probes_session("known", name);
-    const struct etw_session_spec spec = {
-        .name = name, .buffer_kb = 64, .mode = ETW_MODE_REAL_TIME};
-    if (!etw_control_start(&spec, &session, &err)) {
-        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "%.300s", err.text);
+    if (!selftest_probes_start("known", name, &session, answer)) {
         return;
     }
     if (etw_enable_provider(session.handle, ENABLED_NAME, &request, &outcome, &err)) {
@@ -91,14 +87,10 @@ static void ask(struct selftest_answer *answer)
 
 void selftest_probe_known_run(struct selftest_answer *ret_answer)
 {
-    struct guid provider = guid_from_name(span_text(REGISTERED_NAME));
-    uint64_t handle = 0;
-    uint32_t code = etw_api_get()->EventRegister(&provider, NULL, NULL, &handle);
-    if (code) {
-        selftest_probes_answer(ret_answer, SELFTEST_UNKNOWN, "no provider can be registered: %s",
-            etw_api_reason(code));
-        return;
+    struct guid guid = guid_from_name(span_text(REGISTERED_NAME));
+    struct selftest_provider provider = {.changed = NULL};
+    if (selftest_probes_register(&provider, &guid, ret_answer)) {
+        ask(ret_answer);
+        etw_api_get()->EventUnregister(provider.handle);
     }
-    ask(ret_answer);
-    etw_api_get()->EventUnregister(handle);
 }

@@ -138,11 +138,7 @@ static void ask(uint64_t provider, struct reader *reader, struct selftest_answer
     struct etw_request request = {.provider = reader->provider,
         .timeout_ms = ANSWER_MS,
         .names = {.count = 1, .texts = {"Wanted"}}};
-    selftest_probes_session("names", name);
-    const struct etw_session_spec spec = {
-        .name = name, .buffer_kb = 64, .mode = ETW_MODE_REAL_TIME};
-    if (!etw_control_start(&spec, &session, &err)) {
-        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "%.300s", err.text);
+    if (!selftest_probes_start("names", name, &session, answer)) {
         return;
     }
     if (!etw_enable_provider(session.handle, PROVIDER_NAME, &request, &outcome, &err)) {
@@ -161,17 +157,13 @@ static void ask(uint64_t provider, struct reader *reader, struct selftest_answer
 void selftest_probe_names_run(struct selftest_answer *ret_answer)
 {
     struct reader reader = {.provider = guid_from_name(span_text(PROVIDER_NAME))};
-    uint64_t handle = 0;
+    struct selftest_provider provider = {.changed = NULL};
     plat_mutex_init(&reader.mutex);
     plat_cond_init(&reader.changed);
-    uint32_t code = etw_api_get()->EventRegister(&reader.provider, NULL, NULL, &handle);
-    if (code) {
-        selftest_probes_answer(ret_answer, SELFTEST_UNKNOWN, "no provider can be registered: %s",
-            etw_api_reason(code));
-    } else {
-        set_traits(handle);
-        ask(handle, &reader, ret_answer);
-        etw_api_get()->EventUnregister(handle);
+    if (selftest_probes_register(&provider, &reader.provider, ret_answer)) {
+        set_traits(provider.handle);
+        ask(provider.handle, &reader, ret_answer);
+        etw_api_get()->EventUnregister(provider.handle);
     }
     plat_cond_fini(&reader.changed);
     plat_mutex_fini(&reader.mutex);

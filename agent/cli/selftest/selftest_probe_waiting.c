@@ -29,17 +29,11 @@ struct held {
     bool released;
 };
 
-static void on_enable(const struct guid *source_id, uint32_t is_enabled, uint8_t level,
-    uint64_t match_any_keyword, uint64_t match_all_keyword, const struct etw_filter *filter,
-    void *context)
+static void on_changed(void *self, bool enabled, uint64_t keywords)
 {
-    (void)source_id;
-    (void)is_enabled;
-    (void)level;
-    (void)match_any_keyword;
-    (void)match_all_keyword;
-    (void)filter;
-    struct held *held = context;
+    (void)enabled;
+    (void)keywords;
+    struct held *held = self;
     uint64_t deadline_ns = plat_monotonic_ns() + HELD_MS * ns_per_ms;
     bool in_time = true;
     plat_mutex_lock(&held->mutex);
@@ -122,14 +116,8 @@ static void ask(struct held *held, const struct guid *provider, struct selftest_
 {
     char name[SELFTEST_PROBE_NAME_BYTES];
     struct etw_session_state session;
-    struct error err = {0};
-    selftest_probes_session("waiting", name);
-    const struct etw_session_spec spec = {
-        .name = name, .buffer_kb = 64, .mode = ETW_MODE_REAL_TIME};
-    if (etw_control_start(&spec, &session, &err)) {
+    if (selftest_probes_start("waiting", name, &session, answer)) {
         compare(held, session.handle, provider, answer);
-    } else {
-        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "%.300s", err.text);
     }
     release(held);
     etw_control_stop(name, NULL, NULL);
@@ -138,17 +126,13 @@ static void ask(struct held *held, const struct guid *provider, struct selftest_
 void selftest_probe_waiting_run(struct selftest_answer *ret_answer)
 {
     struct held held = {.called = false};
-    struct guid provider = guid_from_name(span_text(PROVIDER_NAME));
-    uint64_t handle = 0;
+    struct selftest_provider provider = {.changed = on_changed, .self = &held};
+    struct guid guid = guid_from_name(span_text(PROVIDER_NAME));
     plat_mutex_init(&held.mutex);
     plat_cond_init(&held.changed);
-    uint32_t code = etw_api_get()->EventRegister(&provider, on_enable, &held, &handle);
-    if (code) {
-        selftest_probes_answer(ret_answer, SELFTEST_UNKNOWN, "no provider can be registered: %s",
-            etw_api_reason(code));
-    } else {
-        ask(&held, &provider, ret_answer);
-        etw_api_get()->EventUnregister(handle);
+    if (selftest_probes_register(&provider, &guid, ret_answer)) {
+        ask(&held, &guid, ret_answer);
+        etw_api_get()->EventUnregister(provider.handle);
     }
     plat_cond_fini(&held.changed);
     plat_mutex_fini(&held.mutex);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "etw/etw_api.h"
 #include "etw/etw_hold.h"
 #include "event/value/value_json.h"
 #include "platform/plat_system.h"
@@ -34,6 +35,44 @@ void selftest_probes_session(const char *probe, char ret_name[SELFTEST_PROBE_NAM
 {
     snprintf(ret_name, SELFTEST_PROBE_NAME_BYTES, ETW_OUR_PREFIX "selftest-%s-%u", probe,
         plat_process_id());
+}
+
+bool selftest_probes_start(const char *probe, char ret_name[SELFTEST_PROBE_NAME_BYTES],
+    struct etw_session_state *ret_session, struct selftest_answer *answer)
+{
+    struct error err = {0};
+    selftest_probes_session(probe, ret_name);
+    const struct etw_session_spec spec = {
+        .name = ret_name, .buffer_kb = 64, .mode = ETW_MODE_REAL_TIME};
+    if (!etw_control_start(&spec, ret_session, &err)) {
+        selftest_probes_answer(answer, SELFTEST_UNKNOWN, "%.300s", err.text);
+        return false;
+    }
+    return true;
+}
+
+static void on_enable(const struct guid *source_id, uint32_t is_enabled, uint8_t level,
+    uint64_t match_any_keyword, uint64_t match_all_keyword, const struct etw_filter *filter,
+    void *context)
+{
+    (void)source_id;
+    (void)level;
+    (void)match_all_keyword;
+    (void)filter;
+    const struct selftest_provider *provider = context;
+    provider->changed(provider->self, is_enabled == ETW_PROVIDER_ENABLE, match_any_keyword);
+}
+
+bool selftest_probes_register(
+    struct selftest_provider *provider, const struct guid *guid, struct selftest_answer *answer)
+{
+    uint32_t code = etw_api_get()->EventRegister(
+        guid, provider->changed ? on_enable : NULL, provider, &provider->handle);
+    if (code) {
+        selftest_probes_answer(
+            answer, SELFTEST_UNKNOWN, "no provider can be registered: %s", etw_api_reason(code));
+    }
+    return code == 0;
 }
 
 void selftest_probes_run(struct selftest_answer ret_answers[SELFTEST_PROBES])

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "etw/session/etw_control.h"
 
 /*
  * Tests of undocumented behaviour that etwship relies on, which only a real Windows can answer.
@@ -39,6 +40,22 @@ void selftest_probes_answer(struct selftest_answer *answer, enum selftest_outcom
 /* A session name for the probe, unique to this process. */
 enum { SELFTEST_PROBE_NAME_BYTES = 64 };
 void selftest_probes_session(const char *probe, char ret_name[SELFTEST_PROBE_NAME_BYTES]);
+
+/* Start a real-time session of that name. False: ${answer} has the reason. */
+bool selftest_probes_start(const char *probe, char ret_name[SELFTEST_PROBE_NAME_BYTES],
+    struct etw_session_state *ret_session, struct selftest_answer *answer);
+
+/* A provider of this process. */
+struct selftest_provider {
+    /* Windows calls it, on any thread; may be NULL. */
+    void (*changed)(void *self, bool enabled, uint64_t keywords);
+    void *self;
+    uint64_t handle; /* for EventUnregister */
+};
+
+/* Register ${provider} under ${guid} and set its handle. False: ${answer} has the reason. */
+bool selftest_probes_register(
+    struct selftest_provider *provider, const struct guid *guid, struct selftest_answer *answer);
 
 /* Run all probes. */
 void selftest_probes_run(struct selftest_answer ret_answers[SELFTEST_PROBES]);
