@@ -2,8 +2,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "base/append.h"
 #include "base/visible.h"
 
 bool error_set(struct error *err, enum error_code code, const char *format, ...)
@@ -29,8 +29,7 @@ bool error_set_os(struct error *err, int64_t os_code, const char *reason, const 
         va_start(args, format);
         vsnprintf(err->text, sizeof(err->text), format, args);
         va_end(args);
-        size_t used = strlen(err->text);
-        snprintf(err->text + used, sizeof(err->text) - used, ": %s", reason);
+        append_printf(err->text, sizeof(err->text), ": %s", reason);
         visible_fit(err->text, sizeof(err->text));
     }
     return false;

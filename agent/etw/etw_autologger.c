@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/append.h"
 #include "base/guid.h"
 #include "etw/etw_hold.h"
 
@@ -154,9 +155,8 @@ bool etw_autologger_install(const struct etw_autologger *items, size_t count, st
     }
     for (size_t i = begun; !good && i > 0; i--) {
         if (!put_back(items[i - 1].name, &before[i - 1])) {
-            size_t size = strlen(why.text);
-            snprintf(why.text + size, sizeof(why.text) - size,
-                "; the changes to %.100s could not be undone", items[i - 1].name);
+            append_printf(why.text, sizeof(why.text), "; the changes to %.100s could not be undone",
+                items[i - 1].name);
         }
     }
     for (size_t i = 0; i < count; i++) {

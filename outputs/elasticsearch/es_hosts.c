@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/append.h"
+
 bool es_hosts_init(
     struct es_hosts *hosts, const struct config_strings *urls, uint64_t start, struct error *err)
 {
@@ -115,9 +117,8 @@ void es_hosts_say(const struct es_hosts *hosts, struct error *err)
     error_set(err, ERR_IO, "%s", "");
     for (size_t i = 0; i < hosts->count; i++) {
         const struct es_host *host = &hosts->items[i];
-        size_t at = strlen(err->text);
         if (host->failures && share > 4) {
-            snprintf(err->text + at, sizeof(err->text) - at, "%s%.*s", at ? "; " : "",
+            append_printf(err->text, sizeof(err->text), "%s%.*s", *err->text ? "; " : "",
                 (int)(share - 3), host->reason);
         }
     }

@@ -1,7 +1,6 @@
 #include "outputs/loki/loki_settings.h"
 
-#include <stdio.h>
-
+#include "base/append.h"
 #include "outputs/http/http_platform.h"
 
 static const char push_path[] = "/loki/api/v1/push";
@@ -146,7 +145,6 @@ void loki_settings_streams(const void *settings, const struct output_spread *spr
     struct output_streams streams = {.limit = (uint64_t)s->max_streams,
         .member = s->labels.count ? (const void *)&s->labels : (const void *)&s->url,
         .member_size = s->labels.count ? sizeof(s->labels) : sizeof(s->url)};
-    size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         streams.count += multiply(&spreads[i], labels);
     }
@@ -156,8 +154,8 @@ void loki_settings_streams(const void *settings, const struct output_spread *spr
             continue;
         }
         if (!values) {
-            used += (size_t)snprintf(streams.unknown + used, sizeof(streams.unknown) - used, "%s%s",
-                used ? ", " : "", loki_label_names[label]);
+            append_printf(streams.unknown, sizeof(streams.unknown), "%s%s",
+                *streams.unknown ? ", " : "", loki_label_names[label]);
         } else if (values > streams.most_count) {
             streams.most_count = values;
             streams.most = loki_label_names[label];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "app/trace/trace_census.h"
+#include "base/append.h"
 
 enum { LINE_BYTES = 2048, SHOWN_PROVIDERS = 5, MAX_NAME_BYTES = 200 };
 
@@ -80,22 +81,19 @@ static void add_hint(const struct search *search, struct span meant, char *text,
     }
     size_t count;
     uint64_t beyond;
-    size_t used = 0;
     size_t shown = 0;
     const struct census_provider **rows = trace_census_providers(search->census, &count, &beyond);
     text[0] = 0;
-    for (size_t i = 0; i < count && shown < SHOWN_PROVIDERS && used < size; i++) {
+    for (size_t i = 0; i < count && shown < SHOWN_PROVIDERS; i++) {
         if (rows[i]->name.size) {
-            int more = snprintf(text + used, size - used, "%s%.*s",
-                shown ? ", " : ". there are events of: ",
+            append_printf(text, size, "%s%.*s", shown ? ", " : ". there are events of: ",
                 SPAN_ARG(span_first(rows[i]->name, MAX_NAME_BYTES)));
-            used += more > 0 ? (size_t)more : 0;
             shown++;
         }
     }
-    if (shown < count && used < size) {
-        snprintf(text + used, size - used, "%s`etwship providers TRACE` lists all%s",
-            shown ? ", … (" : ". ", shown ? ")" : "");
+    if (shown < count) {
+        append_printf(text, size, "%s`etwship providers TRACE` lists all%s", shown ? ", … (" : ". ",
+            shown ? ")" : "");
     }
     free((void *)rows);
 }

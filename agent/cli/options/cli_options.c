@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/append.h"
 #include "base/text/nearest.h"
 #include "cli/options/cli.h"
 #include "config/config_value.h"
@@ -107,8 +108,7 @@ static bool check_word(const char *what, const char *value, const char *words)
             return true;
         }
         nearest_consider(&nearest, word);
-        size_t size = strlen(known);
-        snprintf(known + size, sizeof(known) - size, "%s%.*s", size ? ", " : "", SPAN_ARG(word));
+        append_printf(known, sizeof(known), "%s%.*s", *known ? ", " : "", SPAN_ARG(word));
     }
     struct span meant = nearest_meant(&nearest);
     if (meant.size) {

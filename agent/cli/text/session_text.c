@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/append.h"
 #include "base/utf.h"
 #include "base/visible.h"
 #include "config/config_value.h"
@@ -74,15 +75,13 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]), TABLE_MODES = 7 };
 static void mode_text(
     const struct etw_session_state *session, size_t count, char *text, size_t size)
 {
-    size_t used = 0;
     *text = '\0';
-    for (size_t i = 0; i < count && used < size; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (session->mode & modes[i].bit) {
-            int more = snprintf(text + used, size - used, "%s%s", used ? "," : "", modes[i].name);
-            used += more > 0 ? (size_t)more : 0;
+            append_printf(text, size, "%s%s", *text ? "," : "", modes[i].name);
         }
     }
-    if (!used && session->file[0]) {
+    if (!*text && session->file[0]) {
         snprintf(text, size, "file"); /* without a limit it has no bit of its own */
     }
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/append.h"
 #include "base/bytes.h"
 #include "base/put.h"
 #include "event/model/kernel_groups.h"
@@ -159,9 +160,8 @@ static void count_kernel(struct stat_trace *stat, const struct event_record *rec
         snprintf(name, sizeof(name), "0x%02x", group);
     }
     key_counts_add(&stat->system_groups, span_text(name));
-    size_t used = strlen(name);
-    snprintf(name + used, sizeof(name) - used, "/%u/v%u", record->hook_id & 0xff,
-        record->descriptor.version);
+    append_printf(
+        name, sizeof(name), "/%u/v%u", record->hook_id & 0xff, record->descriptor.version);
     key_counts_add(&stat->system_events, span_text(name));
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/append.h"
 #include "etw/etw_api.h"
 #include "etw/session/etw_block.h"
 #include "etw/session/etw_kernel.h"
@@ -157,17 +158,13 @@ static bool no_slot(const struct etw_session_spec *spec, struct error *err)
         return etw_api_fail(err, code, "session %.100s cannot be started", spec->name);
     }
     char names[192] = "";
-    size_t used = 0;
     size_t system_count = 0;
     for (size_t i = 0; i < list.count; i++) {
         if (!etw_control_is_system(&list.items[i])) {
             continue;
         }
-        if (used < sizeof(names)) {
-            int size = snprintf(names + used, sizeof(names) - used, "%s%.40s",
-                system_count ? ", " : ": ", list.items[i].name);
-            used += size > 0 ? (size_t)size : 0;
-        }
+        append_printf(
+            names, sizeof(names), "%s%.40s", system_count ? ", " : ": ", list.items[i].name);
         system_count++;
     }
     error_set_os(err, code, "stop one of them; `etwship sessions list` shows all",

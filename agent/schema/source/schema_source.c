@@ -1,8 +1,6 @@
 #include "schema/source/schema_source.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
+#include "base/append.h"
 #include "schema/source/known_providers.h"
 
 void schema_candidates_add(struct schema_candidates *to, const struct event_schema *schema)
@@ -63,17 +61,6 @@ bool schema_losses_differ(const struct schema_losses *losses, const struct schem
            losses->conflicts != before->conflicts;
 }
 
-static void add(char text[SCHEMA_LOSSES_TEXT_BYTES], const char *format, ...) ETWSHIP_PRINTF(2, 3);
-
-static void add(char text[SCHEMA_LOSSES_TEXT_BYTES], const char *format, ...)
-{
-    size_t size = strlen(text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text + size, SCHEMA_LOSSES_TEXT_BYTES - size, format, args);
-    va_end(args);
-}
-
 void schema_losses_describe(
     const struct schema_losses *losses, char ret_text[SCHEMA_LOSSES_TEXT_BYTES])
 {
@@ -82,22 +69,25 @@ void schema_losses_describe(
     const char *separator = "";
     ret_text[0] = 0;
     if (losses->evicted) {
-        add(ret_text, "definitions from events were evicted by others (%llu)",
+        append_printf(ret_text, SCHEMA_LOSSES_TEXT_BYTES,
+            "definitions from events were evicted by others (%llu)",
             (unsigned long long)losses->evicted);
         separator = ", ";
     }
     if (losses->refused) {
-        add(ret_text, "%sdefinitions from events did not fit (%llu)", separator,
+        append_printf(ret_text, SCHEMA_LOSSES_TEXT_BYTES,
+            "%sdefinitions from events did not fit (%llu)", separator,
             (unsigned long long)losses->refused);
         separator = ", ";
     }
     if (losses->conflicts) {
-        add(ret_text, "%smanifests from processes use a wrong provider name (%llu)", separator,
+        append_printf(ret_text, SCHEMA_LOSSES_TEXT_BYTES,
+            "%smanifests from processes use a wrong provider name (%llu)", separator,
             (unsigned long long)losses->conflicts);
     }
     guid_write(&losses->provider, guid);
-    add(ret_text, "; most recently for provider %.*s%s%.*s", SPAN_ARG(name), name.size ? " " : "",
-        GUID_TEXT_SIZE, guid);
+    append_printf(ret_text, SCHEMA_LOSSES_TEXT_BYTES, "; most recently for provider %.*s%s%.*s",
+        SPAN_ARG(name), name.size ? " " : "", GUID_TEXT_SIZE, guid);
 }
 
 size_t schema_source_learned_bytes(const struct schema_source_settings *settings, size_t usual)

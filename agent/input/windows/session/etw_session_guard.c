@@ -1,8 +1,7 @@
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/grow.h"
 #include "etw/etw_api.h"
 #include "input/windows/session/etw_session_own.h"
@@ -175,17 +174,6 @@ static void open_actors(struct etw_session *s)
     g->actors_told = true;
 }
 
-static void add_text(char detail[ETW_GUARD_DETAIL], const char *format, ...) ETWSHIP_PRINTF(2, 3);
-
-static void add_text(char detail[ETW_GUARD_DETAIL], const char *format, ...)
-{
-    size_t used = strlen(detail);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(detail + used, ETW_GUARD_DETAIL - used, format, args);
-    va_end(args);
-}
-
 /* ---- limited repairs ------------------------------------------------------------------------- */
 
 /* ${news} is about an item that must be repaired. True: repair it now. Otherwise the reason is
@@ -205,13 +193,11 @@ static bool may_repair(struct etw_session *s, struct etw_guard_bound *bound,
     news->action = limits->repairs ? GUARD_GAVE_UP : GUARD_NONE;
     unsigned long long left_s = (bound->window_until_ns - now) / ns_per_ms / 1000 + 1;
     if (bound->contested) {
-        add_text(news->detail,
-            ". two repairs were undone by another program; it is left alone for "
-            "%llu s",
-            left_s);
+        append_printf(news->detail, sizeof(news->detail),
+            ". two repairs were undone by another program; it is left alone for %llu s", left_s);
     } else if (limits->repairs) {
-        add_text(news->detail, ". it was repaired %u times; it is left alone for %llu s",
-            bound->repairs, left_s);
+        append_printf(news->detail, sizeof(news->detail),
+            ". it was repaired %u times; it is left alone for %llu s", bound->repairs, left_s);
     }
     add_news(s, news);
     return false;
@@ -225,7 +211,7 @@ static void tell_repair(struct etw_session *s, struct etw_guard_bound *bound,
     etw_guard_policy_repaired(bound, limits, done, plat_monotonic_ns());
     news->repairs = bound->repairs;
     news->action = done ? GUARD_REPAIRED : GUARD_FAILED;
-    add_text(news->detail, ". %s", done ? "it was repaired" : err->text);
+    append_printf(news->detail, sizeof(news->detail), ". %s", done ? "it was repaired" : err->text);
     add_news(s, news);
 }
 
@@ -297,8 +283,8 @@ static void look_at_settings(struct etw_session *s, const struct etw_session_sta
                   etw_guard_judge_groups(&wanted, &g->groups, &groups, &lost);
     memcpy(news.detail, found.detail, sizeof(news.detail));
     if (kernel) {
-        add_text(
-            news.detail, "%sgroups of kernel events were switched off", news.detail[0] ? ", " : "");
+        append_printf(news.detail, sizeof(news.detail),
+            "%sgroups of kernel events were switched off", news.detail[0] ? ", " : "");
     }
     if (found.other && !found.worse && !kernel) {
         g->was = *state; /* report once */
@@ -409,7 +395,7 @@ static void look_at_provider(struct etw_session *s, size_t index)
     bool disabled = found == ETW_GUARD_DISABLED;
     news.kind = disabled ? "provider_disabled" : "provider_changed";
     if (disabled) {
-        add_text(news.detail, "it was disabled by another program");
+        append_printf(news.detail, sizeof(news.detail), "it was disabled by another program");
     }
     if (!may_repair(s, &provider->bound, &g->limits, &news)) {
         return;
@@ -446,8 +432,9 @@ static bool look_at_clock(struct etw_session *s)
         etw_api_get()->now ? etw_consume_frequency(s->consume) : 0, s->timing.clock_ms);
     if (news.shift_ms) {
         int64_t ms = news.shift_ms < 0 ? -news.shift_ms : news.shift_ms;
-        add_text(news.detail, "the system's time was set %s by %lld.%03lld s",
-            news.shift_ms < 0 ? "back" : "forward", (long long)(ms / 1000), (long long)(ms % 1000));
+        append_printf(news.detail, sizeof(news.detail),
+            "the system's time was set %s by %lld.%03lld s", news.shift_ms < 0 ? "back" : "forward",
+            (long long)(ms / 1000), (long long)(ms % 1000));
         add_news(s, &news);
     }
     return news.shift_ms != 0;
@@ -482,7 +469,7 @@ void etw_session_guard_entered(struct etw_session *s)
     }
     if (g->stopped && s->owned) {
         struct etw_guard_news news = {.kind = "session_stopped"};
-        add_text(news.detail, "it was stopped by another program");
+        append_printf(news.detail, sizeof(news.detail), "it was stopped by another program");
         tell_repair(s, &g->stop, &g->stop_limits, &news, true, NULL);
     }
     g->stopped = false;
@@ -530,8 +517,8 @@ void etw_session_guard_stopped(struct etw_session *s)
     g->stopped = s->owned;
     if (!s->owned) {
         struct etw_guard_news news = {.kind = "session_stopped"};
-        add_text(news.detail, "it was stopped by its owner. reading continues when "
-                              "it is started again");
+        append_printf(news.detail, sizeof(news.detail),
+            "it was stopped by its owner. reading continues when it is started again");
         add_news(s, &news);
     }
     etw_session_guard_tell(s);
@@ -544,7 +531,7 @@ bool etw_session_guard_allows(struct etw_session *s)
         return true;
     }
     struct etw_guard_news news = {.kind = "session_stopped"};
-    add_text(news.detail, "it was stopped by another program");
+    append_printf(news.detail, sizeof(news.detail), "it was stopped by another program");
     bool allowed = may_repair(s, &g->stop, &g->stop_limits, &news);
     etw_session_guard_tell(s);
     return allowed;
@@ -563,7 +550,8 @@ void etw_session_guard_failed(struct etw_session *s, const struct error *err)
     struct etw_guard_news news = {.kind = "session_stopped",
         .action = is_taken ? GUARD_GAVE_UP : GUARD_FAILED,
         .repairs = g->stop.repairs};
-    add_text(news.detail, "it was stopped by another program. %.300s", err->text);
+    append_printf(
+        news.detail, sizeof(news.detail), "it was stopped by another program. %.300s", err->text);
     g->last_failure = *err;
     add_news(s, &news);
     etw_session_guard_tell(s);
