@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 
+#include "base/filetime.h"
 #include "base/text/json_escape.h"
 #include "base/utf.h"
 
@@ -194,38 +195,24 @@ static void on_key(struct scan *scan, struct span key)
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-/* All texts of times have 7 digits of a second and a Z, so they stand in the order of the times.
- * Only a time above the year 9999 is a hex number. */
-static const char first_nanos[] = "1970-01-01T00:00:00.0000000Z";
-static const char last_nanos[] = "2262-04-11T23:47:16.8547758Z";
-static const char last_date[] = "9999-12-31T23:59:59.9999999Z";
 static const char time_key[] = "@timestamp";
 
-/* The time that the index can hold in place of ${time}; NULL: ${time} itself. */
-static const char *nearest_time(enum event_times times, struct span time)
+/* The last nanosecond that 63 bits hold, in 100 ns, and the last of the year 9999. */
+#define LAST_NANOS (FILETIME_UNIX_EPOCH + INT64_MAX / 100)
+#define LAST_DATE UINT64_C(2650467743999999999)
+
+const char *event_overflow_nearest_time(enum event_times times, uint64_t filetime)
 {
-    bool is_hex = time.size > 1 && time.data[1] == 'x';
-    if (times == EVENT_TIMES_ANY || (!is_hex && time.size != sizeof(last_date) - 1)) {
+    switch (times) {
+    case EVENT_TIMES_DATE:
+        return filetime > LAST_DATE ? "9999-12-31T23:59:59.9999999Z" : NULL;
+    case EVENT_TIMES_NANOS:
+        return filetime > LAST_NANOS            ? "2262-04-11T23:47:16.8547758Z"
+               : filetime < FILETIME_UNIX_EPOCH ? "1970-01-01T00:00:00.0000000Z"
+                                                : NULL;
+    default:
         return NULL;
     }
-    const char *last = times == EVENT_TIMES_NANOS ? last_nanos : last_date;
-    if (is_hex || memcmp(time.data, last, time.size) > 0) {
-        return last;
-    }
-    bool is_early = memcmp(time.data, first_nanos, time.size) < 0;
-    return times == EVENT_TIMES_NANOS && is_early ? first_nanos : NULL;
-}
-
-bool event_overflow_holds_time(enum event_times times, struct span record)
-{
-    static const char start[] = "{\"@timestamp\":\"";
-    size_t size = sizeof(start) - 1;
-    if (times == EVENT_TIMES_ANY || record.size < size || memcmp(record.data, start, size) != 0) {
-        return true;
-    }
-    const uint8_t *time = record.data + size;
-    const uint8_t *end = memchr(time, '"', record.size - size);
-    return !end || !nearest_time(times, span_make(time, (size_t)(end - time)));
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -260,15 +247,13 @@ static void add_overflow(struct scan *scan, struct span text)
 /* True if it is the record's own time and the index cannot hold it. */
 static bool replace_time(struct scan *scan, struct span text)
 {
-    bool is_time = scan->limits->times != EVENT_TIMES_ANY && scan->depth == 1 &&
-                   span_is(buf_span(&scan->self->path), time_key);
-    const char *nearest = is_time ? nearest_time(scan->limits->times, text) : NULL;
-    if (!nearest) {
+    if (!scan->limits->time || scan->depth != 1 ||
+        !span_is(buf_span(&scan->self->path), time_key)) {
         return false;
     }
     keep_until(scan, text.data);
     scan->pending = text.data + text.size;
-    buf_add_text(scan->out, nearest);
+    buf_add_text(scan->out, scan->limits->time);
     add_overflow(scan, text);
     return true;
 }

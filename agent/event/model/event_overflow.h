@@ -42,15 +42,16 @@ enum event_times {
     EVENT_TIMES_NANOS, /* nanoseconds since 1970 in 63 bits: up to 2262-04-11T23:47:16.854775807Z */
 };
 
+/* The text of the time that such an index can hold in place of ${filetime}. NULL: it can hold
+ * ${filetime} itself. */
+const char *event_overflow_nearest_time(enum event_times times, uint64_t filetime);
+
 struct event_overflow_limits {
     uint32_t
         max_string_bytes; /* of a string, its path and a dot, unescaped; 0: there is no limit */
     const char *payload;  /* path of the object with the payload's fields: "data" */
-    enum event_times times;
+    const char *time;     /* for the `@timestamp`; NULL: it does not change */
 };
-
-/* True if such an index can hold the `@timestamp` at the start of ${record}. */
-bool event_overflow_holds_time(enum event_times times, struct span record);
 
 /*
  * Cut long strings in the record in ${out} from ${start} to its end: an object and a line break.

@@ -293,7 +293,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
         add_message(writer, event, head, out);
     }
     buf_add_span(out, trace->end);
-    event_writer_end(writer, PAYLOAD_PATH, event->schema, record_start, out);
+    event_writer_end(writer, PAYLOAD_PATH, event->schema, record->time, record_start, out);
 }
 
 /* ---- events of the agent --------------------------------------------------------------------- */
@@ -345,7 +345,7 @@ static void ecs_gap(struct event_writer *writer, const struct gap *gap, uint64_t
     event_gap_message(writer, gap, out);
     buf_add_byte(out, '"');
     buf_add_span(out, trace->end);
-    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, now, record_start, out);
 }
 
 static void ecs_guard(
@@ -362,7 +362,7 @@ static void ecs_guard(
     event_guard_message(report, out);
     buf_add_byte(out, '"');
     buf_add_span(out, trace->end);
-    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, report->time, record_start, out);
 }
 
 static void ecs_status(struct event_writer *writer, const struct status *status, uint64_t now,
@@ -380,7 +380,7 @@ static void ecs_status(struct event_writer *writer, const struct status *status,
         value_json_string(status->message, out);
     }
     buf_add_span(out, trace->end);
-    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, now, record_start, out);
 }
 
 const struct event_format event_format_ecs = {

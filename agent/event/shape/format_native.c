@@ -494,7 +494,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
         p = put_span(out->data + out->size, trace->end);
         out->size = (size_t)(p - out->data);
     }
-    event_writer_end(writer, PAYLOAD_PATH, event->schema, record_start, out);
+    event_writer_end(writer, PAYLOAD_PATH, event->schema, record->time, record_start, out);
 }
 
 /* ---- events of the agent --------------------------------------------------------------------- */
@@ -541,7 +541,7 @@ static void native_gap(struct event_writer *writer, const struct gap *gap, uint6
     event_gap_message(writer, gap, out);
     buf_add_byte(out, '"');
     buf_add_span(out, trace->end);
-    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, now, record_start, out);
 }
 
 static void native_guard(
@@ -560,7 +560,7 @@ static void native_guard(
     event_guard_message(report, out);
     buf_add_byte(out, '"');
     buf_add_span(out, trace->end);
-    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, report->time, record_start, out);
 }
 
 static void native_status(struct event_writer *writer, const struct status *status, uint64_t now,
@@ -577,7 +577,7 @@ static void native_status(struct event_writer *writer, const struct status *stat
         value_json_string(status->message, out);
     }
     buf_add_span(out, trace->end);
-    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, now, record_start, out);
 }
 
 const struct event_format event_format_native = {

@@ -90,13 +90,11 @@ void event_writer_destroy(struct event_writer *writer)
     free(writer);
 }
 
-void event_writer_cut(
-    struct event_writer *writer, const char *payload, size_t start, struct buf *out)
+void event_writer_cut(struct event_writer *writer, const char *payload, const char *time,
+    size_t start, struct buf *out)
 {
     const struct event_overflow_limits limits = {
-        .max_string_bytes = writer->options.max_string_bytes,
-        .payload = payload,
-        .times = writer->options.times};
+        .max_string_bytes = writer->options.max_string_bytes, .payload = payload, .time = time};
     event_overflow_apply(&writer->overflow, &limits, start, out);
 }
 

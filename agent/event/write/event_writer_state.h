@@ -271,22 +271,20 @@ static inline void event_writer_begin(
     writer->marks.marked = 0;
 }
 
-/* Cut long strings in the record that began at ${start} of ${out}. ${payload}: path of the object
- * with the payload's fields. */
-void event_writer_cut(
-    struct event_writer *writer, const char *payload, size_t start, struct buf *out);
+/* Cut long strings in the record that began at ${start} of ${out}, and write ${time} for its time.
+ * ${payload}: path of the object with the payload's fields. */
+void event_writer_cut(struct event_writer *writer, const char *payload, const char *time,
+    size_t start, struct buf *out);
 
-/* A record is complete: cut long strings if the options ask for it and the record may have some. */
+/* A record of ${filetime} is complete: cut long strings if the options ask for it and the record
+ * may have some, and change its time if they say that it cannot be held. */
 static inline void event_writer_end(struct event_writer *writer, const char *payload,
-    const struct event_schema *schema, size_t start, struct buf *out)
+    const struct event_schema *schema, uint64_t filetime, size_t start, struct buf *out)
 {
     uint32_t max = writer->options.max_string_bytes;
-    bool is_long = max && (out->size - start > max || (schema && schema->has_long_names));
-    enum event_times times = writer->options.times;
-    if (is_long ||
-        (times && !out->failed &&
-            !event_overflow_holds_time(times, span_make(out->data + start, out->size - start)))) {
-        event_writer_cut(writer, payload, start, out);
+    const char *time = event_overflow_nearest_time(writer->options.times, filetime);
+    if (time || (max && (out->size - start > max || (schema && schema->has_long_names)))) {
+        event_writer_cut(writer, payload, time, start, out);
     }
 }
 
