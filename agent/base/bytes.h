@@ -79,6 +79,19 @@ static inline void store_le64(uint8_t *p, uint64_t v)
     memcpy(p, &v, sizeof(v));
 }
 
+/* Compilers make one instruction of it. */
+static inline void store_be64(uint8_t *p, uint64_t v)
+{
+    p[0] = (uint8_t)(v >> 56);
+    p[1] = (uint8_t)(v >> 48);
+    p[2] = (uint8_t)(v >> 40);
+    p[3] = (uint8_t)(v >> 32);
+    p[4] = (uint8_t)(v >> 24);
+    p[5] = (uint8_t)(v >> 16);
+    p[6] = (uint8_t)(v >> 8);
+    p[7] = (uint8_t)v;
+}
+
 #undef BYTES_FROM_LE
 
 #endif

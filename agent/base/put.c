@@ -3,6 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "base/bytes.h"
 
@@ -96,6 +99,29 @@ static inline uint64_t hex_digits(uint32_t value)
     return x + ascii_zeros + letters * ('a' - '0' - 10);
 }
 
+/* Write the sixteen digits of eight bytes. */
+static inline void put_eight_bytes(uint8_t *p, const uint8_t bytes[8])
+{
+#if defined(__SSE2__)
+    const __m128i low = _mm_set1_epi8(0x0f);
+    __m128i x = _mm_loadl_epi64((const __m128i *)bytes);
+    x = _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi16(x, 4), low), _mm_and_si128(x, low));
+    __m128i letters = _mm_cmpgt_epi8(x, _mm_set1_epi8(9));
+    x = _mm_add_epi8(x, _mm_and_si128(letters, _mm_set1_epi8('a' - '0' - 10)));
+    _mm_storeu_si128((__m128i *)p, _mm_add_epi8(x, _mm_set1_epi8('0')));
+#else
+    store_le64(p, hex_digits(load_be32(bytes)));
+    store_le64(p + 8, hex_digits(load_be32(bytes + 4)));
+#endif
+}
+
+static inline void put_sixteen(uint8_t *p, uint64_t value)
+{
+    uint8_t bytes[8];
+    store_be64(bytes, value);
+    put_eight_bytes(p, bytes);
+}
+
 /* Number of leading zero digits, at most 15. */
 static inline unsigned leading_zeros(uint64_t value)
 {
@@ -115,24 +141,22 @@ uint8_t *put_hex(uint8_t *p, uint64_t value)
     unsigned leading = leading_zeros(value);
     value <<= leading * 4;
     p = put_literal(p, "0x");
-    store_le64(p, hex_digits((uint32_t)(value >> 32)));
-    store_le64(p + 8, hex_digits((uint32_t)value));
+    put_sixteen(p, value);
     return p + 16 - leading;
 }
 
 uint8_t *put_hex_all(uint8_t *p, uint64_t value)
 {
-    store_le64(p, hex_digits((uint32_t)(value >> 32)));
-    store_le64(p + 8, hex_digits((uint32_t)value));
+    put_sixteen(p, value);
     return p + 16;
 }
 
 uint8_t *put_hex_bytes(uint8_t *p, struct span bytes)
 {
     size_t i = 0;
-    for (; i + sizeof(uint32_t) <= bytes.size; i += sizeof(uint32_t)) {
-        store_le64(p, hex_digits(load_be32(bytes.data + i)));
-        p += sizeof(uint64_t);
+    for (; i + sizeof(uint64_t) <= bytes.size; i += sizeof(uint64_t)) {
+        put_eight_bytes(p, bytes.data + i);
+        p += 2 * sizeof(uint64_t);
     }
     for (; i < bytes.size; i++) {
         p = put_byte(p, bytes.data[i]);
