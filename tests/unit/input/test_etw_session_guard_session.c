@@ -169,6 +169,72 @@ static void a_stop_while_no_reader_can_be_had_ends_the_session(void **state)
     rig_fini(&rig);
 }
 
+/* What happens when the agent stops the session without a reader, to start a new one. */
+static struct {
+    const struct etw_api *simulated;
+    struct rig *rig;
+    bool is_refused;
+    bool has_come; /* that stop */
+} renewal;
+
+static uint32_t stop_at_renewal(
+    uint64_t session, const etw_char *name, struct etw_properties *properties, uint32_t control)
+{
+    bool comes = control == ETW_CONTROL_STOP && !renewal.has_come;
+    if (comes) {
+        renewal.has_come = true;
+        etw_session_stop(renewal.rig->session);
+    }
+    if (comes && renewal.is_refused) {
+        return ETW_ERROR_ACCESS_DENIED;
+    }
+    uint32_t code = renewal.simulated->ControlTraceW(session, name, properties, control);
+    if (comes) { /* another program is faster */
+        const struct etw_sim_session_options theirs = {.name = NAME, .mode = ETW_MODE_REAL_TIME};
+        assert_true(etw_sim_session_add(renewal.rig->sim, &theirs, NULL) != 0);
+    }
+    return code;
+}
+
+/* A session loses its reader, and is asked to stop when a new one cannot be had. */
+static void fail_to_renew(struct rig *rig, bool is_refused)
+{
+    rig_init(rig, NULL);
+    renewal.simulated = etw_sim_api(rig->sim);
+    renewal.rig = rig;
+    renewal.is_refused = is_refused;
+    renewal.has_come = false;
+    static struct etw_api table;
+    table = *renewal.simulated;
+    table.ControlTraceW = stop_at_renewal;
+    etw_api_use(&table);
+    add_provider(rig);
+    assert_true(etw_sim_fail(rig->sim, "ProcessTrace", 1, 1, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    start(rig);
+    rig_join(rig);
+    assert_true(renewal.has_come);
+    assert_true(rig_has_note(rig, "trying again"));
+    etw_session_destroy(rig->session);
+}
+
+static void a_stop_after_no_new_session_could_be_had_ends_the_old_one(void **state)
+{
+    (void)state;
+    struct rig rig;
+    fail_to_renew(&rig, true);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void a_stop_after_another_program_took_the_name_leaves_its_session(void **state)
+{
+    (void)state;
+    struct rig rig;
+    fail_to_renew(&rig, false);
+    assert_true(etw_sim_session_runs(rig.sim, NAME));
+    rig_fini(&rig);
+}
+
 static void a_session_of_another_program_continues_without_a_reader(void **state)
 {
     (void)state;
@@ -285,6 +351,8 @@ int main(void)
         cmocka_unit_test(the_end_of_a_session_of_another_program_is_reported),
         cmocka_unit_test(a_failed_reader_is_no_stop_of_another_program),
         cmocka_unit_test(a_stop_while_no_reader_can_be_had_ends_the_session),
+        cmocka_unit_test(a_stop_after_no_new_session_could_be_had_ends_the_old_one),
+        cmocka_unit_test(a_stop_after_another_program_took_the_name_leaves_its_session),
         cmocka_unit_test(a_session_of_another_program_continues_without_a_reader),
         cmocka_unit_test(buffers_that_are_not_read_in_time_are_told),
         cmocka_unit_test(only_how_late_events_are_read_counts),

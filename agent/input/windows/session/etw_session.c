@@ -99,14 +99,6 @@ static void miss_what_was_taken_over(struct etw_session *s)
     }
 }
 
-/* Give up the processes of this session. */
-static void end_targets(struct etw_session *s)
-{
-    if (s->targets) {
-        etw_targets_end_session(s->targets);
-    }
-}
-
 /* Start reading, if the session is to be read, before providers are enabled: what they report at
  * once needs a reader, and enabling may take time. */
 static bool read_it(struct etw_session *s, struct error *err)
@@ -138,12 +130,8 @@ static bool enter(struct etw_session *s, struct error *err)
     const struct etw_plan *plan = s->plan;
     s->taken_over = 0;
     if (!etw_session_get(s, err)) {
-        end_targets(s);
-        etw_hold_drop(s->hold);
-        s->hold = NULL;
         return false;
     }
-    s->is_open = true;
     if (s->owned) {
         etw_session_add_extras(s);
     }
@@ -261,29 +249,6 @@ static void let_go(struct etw_session *s, bool same)
     }
 }
 
-/* The interval is the whole machine's, so it must not stay changed without the session. */
-static void restore_profile(struct etw_session *s)
-{
-    struct error err = {0};
-    uint32_t ours_100ns;
-    if (s->profile_set && !etw_kernel_set_profile(s->profile_old_100ns, &ours_100ns, &err)) {
-        etw_session_note(
-            s, INPUT_NOTE_WARNING, "the profile interval is not restored: %s", err.text);
-    }
-    s->profile_set = false;
-}
-
-/* Detach from a session until it is found again or another one is started. */
-static void detach(struct etw_session *s)
-{
-    restore_profile(s);
-    end_targets(s);
-    etw_hold_drop(s->hold);
-    s->hold = NULL;
-    s->is_open = false;
-    s->owned = false;
-}
-
 static void leave(struct etw_session *s, bool stop_it)
 {
     if (!s->is_open) {
@@ -295,7 +260,7 @@ static void leave(struct etw_session *s, bool stop_it)
     } else {
         let_go(s, same);
     }
-    detach(s);
+    etw_session_detach(s);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -393,7 +358,7 @@ static void handle_foreign_stop(struct etw_session *s)
     etw_session_tell_numbers(s);
     s->not_ours_now = s->owned && s->plan->ours;
     etw_session_guard_stopped(s);
-    detach(s);
+    etw_session_detach(s);
 }
 
 /* Wait before the next attempt; the sink is called regularly. False: it stopped. */
@@ -454,9 +419,6 @@ enum input_end etw_session_run(
     while (more && (takes_over || !must_stop(s))) {
         struct error why = {0};
         takes_over = false;
-        if (s->is_open) { /* its reader has failed; no stop is noticed until it is open again */
-            detach(s);
-        }
         if (!etw_session_guard_allows(s)) {
             more = rest(s);
             continue;

@@ -133,9 +133,14 @@ void etw_session_note(const struct etw_session *session, enum input_note level, 
 /* etw_session_connect.c: open the consumer without starting it. */
 bool etw_session_connect(struct etw_session *session, struct error *err);
 
-/* etw_session_start.c: obtain the ETW session by starting it or otherwise. On failure nothing is
- * left behind. ERR_CONFIG: retrying is pointless. */
+/* etw_session_start.c: obtain the ETW session by starting it or otherwise. One that is open has
+ * lost its reader: it is detached from, and no stop is noticed meanwhile. On failure nothing is
+ * left behind, but such a session that still runs is open again, so that a stop ends it.
+ * ERR_CONFIG: retrying is pointless. */
 bool etw_session_get(struct etw_session *session, struct error *err);
+
+/* Detach from a session until it is found again or another one is started. */
+void etw_session_detach(struct etw_session *session);
 
 /* Save a note for the next run about a session that it must recognise: one that is kept, or one
  * without our name, however this process ends. Does nothing for others. */

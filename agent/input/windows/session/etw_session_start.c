@@ -316,7 +316,7 @@ static bool attach(struct etw_session *s, struct error *err)
     return true;
 }
 
-bool etw_session_get(struct etw_session *s, struct error *err)
+static bool obtain(struct etw_session *s, struct error *err)
 {
     struct etw_session_state state;
     struct error why = {0};
@@ -337,6 +337,69 @@ bool etw_session_get(struct etw_session *s, struct error *err)
         return false;
     }
     return !start || start_new(s, err);
+}
+
+/* Give up the processes of this session. */
+static void end_targets(struct etw_session *s)
+{
+    if (s->targets) {
+        etw_targets_end_session(s->targets);
+    }
+}
+
+/* The interval is the whole machine's, so it must not stay changed without the session. */
+static void restore_profile(struct etw_session *s)
+{
+    struct error err = {0};
+    uint32_t ours_100ns;
+    if (s->profile_set && !etw_kernel_set_profile(s->profile_old_100ns, &ours_100ns, &err)) {
+        etw_session_note(
+            s, INPUT_NOTE_WARNING, "the profile interval is not restored: %s", err.text);
+    }
+    s->profile_set = false;
+}
+
+void etw_session_detach(struct etw_session *s)
+{
+    restore_profile(s);
+    end_targets(s);
+    etw_hold_drop(s->hold);
+    s->hold = NULL;
+    s->is_open = false;
+    s->owned = false;
+}
+
+/* True if the session that had the state ${was} does not run any more. */
+static bool is_gone(const struct etw_session *s, const struct etw_session_state *was)
+{
+    struct etw_session_state now;
+    struct error err = {0};
+    return etw_control_query(s->plan->name, &now, &err)
+               ? now.handle != was->handle
+               : err.os_code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
+}
+
+bool etw_session_get(struct etw_session *s, struct error *err)
+{
+    struct etw_session_state was = s->state;
+    bool was_ours = s->is_open && s->owned;
+    if (s->is_open) {
+        etw_session_detach(s);
+    }
+    s->is_open = obtain(s, err);
+    if (s->is_open) {
+        return true;
+    }
+    end_targets(s);
+    if (was_ours && s->hold && !is_gone(s, &was)) { /* without the lock another agent may own it */
+        s->state = was;
+        s->owned = true;
+        s->is_open = true;
+    } else {
+        etw_hold_drop(s->hold);
+        s->hold = NULL;
+    }
+    return false;
 }
 
 /* ${all} has room for ETW_MAX_PROFILE_SOURCES. */
