@@ -37,11 +37,11 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 /* The counters as JSON, for `etwship/status`. */
 static void write_counters(
-    struct agent_control *control, const struct agent_loads *loads, struct buf *out)
+    struct agent_control *control, const struct agent_runner_view *process, struct buf *out)
 {
     struct metric_set set;
     metric_set_init(&set);
-    agent_view_collect(control->agent, &control->status, loads, &set);
+    agent_view_collect(control->agent, &control->status, process, &set);
     metric_json_write(&set, out);
     metric_set_fini(&set);
 }
@@ -65,7 +65,7 @@ static void add_health(struct agent_runner *runner, struct buf *line)
 static void tell_manager(struct agent_control *control, bool always)
 {
     const struct agent *agent = control->agent;
-    struct agent_notify *notify = &agent->runner->notify;
+    struct agent_notify *notify = &agent->common->notify;
     struct buf line;
     if (!notify->manager) {
         return;
@@ -84,19 +84,18 @@ static void tell_manager(struct agent_control *control, bool always)
 static void report(struct agent_control *control)
 {
     struct agent *agent = control->agent;
-    struct agent_runner *runner = agent->runner;
+    struct agent_runner_view process;
     struct buf line;
     struct buf json;
-    plat_mutex_lock(&runner->mutex);
-    struct agent_loads loads = runner->loads;
-    plat_mutex_unlock(&runner->mutex);
+    agent_runner_look(agent->runner, &process);
     buf_init(&line, MAX_LINE_BYTES);
     buf_init(&json, 1024 * 1024);
-    agent_process_tables_warn(&runner->process_tables, agent->plan, agent->tables, agent->log);
+    agent_process_tables_warn(
+        &agent->common->process_tables, agent->plan, agent->tables, agent->log);
     agent_unsure_warn(agent->plan, agent->log, &agent->unsure_told);
     agent_status_look(&control->status, agent->pipeline);
     agent_status_line(&control->status, agent->plan, &line);
-    write_counters(control, &loads, &json);
+    write_counters(control, &process, &json);
     log_write_as(
         agent->log, LOG_CAUSE_STATS, LOG_LEVEL_INFO, NULL, "%.*s", SPAN_ARG(buf_span(&line)));
     tell_manager(control, true);
@@ -134,7 +133,7 @@ struct agent_control *agent_control_create(
     struct agent_control *control = calloc(1, sizeof(*control));
     uint64_t stats_ns = agent->config->agent.log.stats_ns;
     bool waits = positions_rest(agent->positions) == POSITIONS_REST_WAITS;
-    bool has_manager = agent->runner->notify.manager != NULL;
+    bool has_manager = agent->common->notify.manager != NULL;
     if (!control) {
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;

@@ -162,7 +162,7 @@ static bool make_identity(struct agent *agent, struct error *err)
             &agent->identity, agent->data_dir, &config->labels, &config->tags, err)) {
         return false;
     }
-    agent_identity_keep(&agent->identity, agent->runner->ephemeral_id);
+    agent_identity_keep(&agent->identity, agent->common->ephemeral_id);
     event_tail_render(&agent->identity.agent, &agent->tail);
     return !agent->tail.failed || error_set(err, ERR_MEMORY, "out of memory");
 }
@@ -231,7 +231,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
     if (!agent->tables) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    if (!agent_process_tables_plan(&agent->runner->process_tables, plan,
+    if (!agent_process_tables_plan(&agent->common->process_tables, plan,
             (size_t)config->memory_bytes, agent->tables, err)) {
         return false;
     }
@@ -241,7 +241,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .stream_count = plan->stream_count,
         .outputs = plan->outputs,
         .output_count = plan->output_count,
-        .left = &agent->runner->losses,
+        .left = &agent->common->losses,
         .dead_letters = agent->dead_letters,
         .output_folder = *agent->output_folder ? agent->output_folder : NULL,
         .worker_count = (size_t)config->decode_workers,
@@ -255,7 +255,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .make_cache = make_cache,
         .definitions = warn_definitions,
         .silent = note_silent,
-        .taps = agent->runner->taps,
+        .taps = agent->common->taps,
         .observe = observe,
         .observed = agent->observed,
         .step = step,
@@ -281,7 +281,7 @@ static bool find_observed(struct agent *agent, struct error *err)
     for (size_t i = 0; agent->observed && i < plan->session_count; i++) {
         if (plan->sessions[i].replayable) {
             agent->observed[i] = agent_observed_find(
-                &agent->runner->observed, agent_plan_session_name(plan, i));
+                &agent->common->observed, agent_plan_session_name(plan, i));
         }
     }
     return agent->observed || error_set(err, ERR_MEMORY, "out of memory");
@@ -292,7 +292,7 @@ static bool open_positions(struct agent *agent, struct error *err)
     const struct positions_settings settings = {.config = agent->config,
         .plan = agent->plan,
         .log = agent->log,
-        .memory = &agent->runner->store};
+        .memory = &agent->common->store};
     agent->positions = positions_open(&settings, err);
     return agent->positions != NULL;
 }
@@ -302,8 +302,8 @@ static bool make_sessions(struct agent *agent, struct error *err)
     const struct agent_sessions_settings settings = {.setup = agent->setup,
         .log = agent->log,
         .positions = agent->positions,
-        .takeover = &agent->runner->takeover,
-        .once = agent->runner->settings->once};
+        .takeover = &agent->common->takeover,
+        .once = agent->common->settings->once};
     agent->sessions = agent_sessions_create(&settings, err);
     return agent->sessions != NULL;
 }
@@ -316,8 +316,8 @@ static bool make(struct agent *agent, struct error *err)
            positions_begin(agent->positions, agent->pipeline, err);
 }
 
-struct agent *agent_create(
-    struct agent_runner *runner, struct agent_setup *setup, struct error *err)
+struct agent *agent_create(struct agent_runner *runner, struct agent_common *common,
+    struct agent_setup *setup, struct error *err)
 {
     struct agent *agent = calloc(1, sizeof(*agent));
     if (!agent) {
@@ -325,7 +325,8 @@ struct agent *agent_create(
         return NULL;
     }
     agent->runner = runner;
-    agent->log = runner->log;
+    agent->common = common;
+    agent->log = common->log;
     agent->setup = setup;
     agent->config = &setup->config;
     agent->plan = &setup->plan;
@@ -337,6 +338,8 @@ struct agent *agent_create(
     uint64_t started_ns = plat_monotonic_ns();
     agent_life_init(&agent->life, agent->log, agent->config->agent.shutdown_ns);
     plat_mutex_init(&agent->silent_mutex);
+    plat_mutex_init(&agent->drain_mutex);
+    plat_cond_init(&agent->drain_changed);
     schema_log_silent_init(&agent->silent);
     buf_init(&agent->tail, 1024 * 1024);
     agent->control = make(agent, err) ? agent_control_create(agent, started_ns, err) : NULL;
@@ -351,7 +354,7 @@ void agent_destroy(struct agent *agent)
 {
     if (agent->pipeline) {
         agent_process_tables_warn(
-            &agent->runner->process_tables, agent->plan, agent->tables, agent->log);
+            &agent->common->process_tables, agent->plan, agent->tables, agent->log);
     }
     pipeline_destroy(agent->pipeline);
     for (size_t i = 0; agent->tables && i < agent->plan->session_count; i++) {
@@ -372,6 +375,8 @@ void agent_destroy(struct agent *agent)
     buf_fini(&agent->tail);
     schema_log_silent_fini(&agent->silent);
     agent_life_fini(&agent->life);
+    plat_cond_fini(&agent->drain_changed);
+    plat_mutex_fini(&agent->drain_mutex);
     plat_mutex_fini(&agent->silent_mutex);
     free(agent);
 }
@@ -380,11 +385,11 @@ void agent_destroy(struct agent *agent)
 
 static void set_drained(struct agent *agent, enum agent_drain drained)
 {
-    struct agent_runner *runner = agent->runner;
-    plat_mutex_lock(&runner->mutex);
+    plat_mutex_lock(&agent->drain_mutex);
     agent->drained = drained;
-    plat_cond_broadcast(&runner->changed);
-    plat_mutex_unlock(&runner->mutex);
+    plat_cond_broadcast(&agent->drain_changed);
+    plat_mutex_unlock(&agent->drain_mutex);
+    agent_runner_wake(agent->runner);
 }
 
 static void drain_pipeline(struct agent *agent)
@@ -417,7 +422,7 @@ static bool start(struct agent *agent, struct error *err)
         agent_runner_show(agent->runner, NULL);
         return false;
     }
-    agent_process_tables_look(&agent->runner->process_tables);
+    agent_process_tables_look(&agent->common->process_tables);
     return true;
 }
 
@@ -436,9 +441,12 @@ const struct agent_setup *agent_setup_of(const struct agent *agent)
     return agent->setup;
 }
 
-bool agent_is_drained(const struct agent *agent)
+bool agent_is_drained(struct agent *agent)
 {
-    return agent->drained >= AGENT_DRAIN_DONE;
+    plat_mutex_lock(&agent->drain_mutex);
+    bool is_drained = agent->drained >= AGENT_DRAIN_DONE;
+    plat_mutex_unlock(&agent->drain_mutex);
+    return is_drained;
 }
 
 /* ---- stopping -------------------------------------------------------------------------------- */
@@ -463,7 +471,6 @@ void agent_stop(struct agent *agent)
 
 void agent_make_way(struct agent *agent, const struct agent_setup *next)
 {
-    struct agent_runner *runner = agent->runner;
     if (!begin_stop(agent, AGENT_STATE_MAKING_WAY)) {
         return;
     }
@@ -473,11 +480,11 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next)
         pipeline_retry_now(agent->pipeline);
     }
     agent_sessions_stop(agent->sessions);
-    plat_mutex_lock(&runner->mutex);
+    plat_mutex_lock(&agent->drain_mutex);
     while (agent->drained < AGENT_DRAIN_OUTPUTS) {
-        plat_cond_wait(&runner->changed, &runner->mutex);
+        plat_cond_wait(&agent->drain_changed, &agent->drain_mutex);
     }
-    plat_mutex_unlock(&runner->mutex);
+    plat_mutex_unlock(&agent->drain_mutex);
     pipeline_hand_over(agent->pipeline);
 }
 
@@ -495,14 +502,13 @@ static void wait_for_stuck(struct agent *agent)
 
 bool agent_finish(struct agent *agent)
 {
-    struct agent_runner *runner = agent->runner;
     plat_thread_join(agent->drain);
     agent->drain = NULL;
     if (agent->drained == AGENT_DRAIN_STUCK && agent_life_has_successor(&agent->life)) {
         wait_for_stuck(agent);
     }
-    agent_push_last(runner);
-    agent_runner_show(runner, NULL);
+    agent_push_last(agent->common->push);
+    agent_runner_show(agent->runner, NULL);
     agent_life_change(&agent->life, AGENT_STATE_ENDED);
     positions_end(agent->positions);
     return agent->drained == AGENT_DRAIN_DONE;
@@ -510,5 +516,5 @@ bool agent_finish(struct agent *agent)
 
 void agent_note_running(struct agent *agent)
 {
-    agent_sessions_note_running(agent->sessions, &agent->runner->takeover);
+    agent_sessions_note_running(agent->sessions, &agent->common->takeover);
 }

@@ -9,13 +9,14 @@
  * a new one for each reloaded configuration.
  */
 struct agent;
+struct agent_common;
 struct agent_run_result;
 struct agent_runner;
 struct agent_setup;
 
-/* Everything that can fail before a thread runs. NULL with ${err} set. */
-struct agent *agent_create(
-    struct agent_runner *runner, struct agent_setup *setup, struct error *err);
+/* Everything that can fail before a thread runs. ${common}: of ${runner}. NULL with ${err} set. */
+struct agent *agent_create(struct agent_runner *runner, struct agent_common *common,
+    struct agent_setup *setup, struct error *err);
 
 /* Run it, as the one of its process. False with ${err} set: nothing of it runs any more, and it is
  * freed; ${ret_stuck}: but an output inside a call, with all that it uses. */
@@ -24,8 +25,8 @@ bool agent_start(struct agent *agent, bool *ret_stuck, struct error *err);
 /* The setup that it borrows. Any thread. */
 const struct agent_setup *agent_setup_of(const struct agent *agent);
 
-/* It has come to its end, or an output is stuck inside a call. With the process's mutex held. */
-bool agent_is_drained(const struct agent *agent);
+/* It has come to its end, or an output is stuck inside a call; the runner is woken then. */
+bool agent_is_drained(struct agent *agent);
 
 /* Ask every input to stop; outputs get the time that the configuration gives them. Any thread. */
 void agent_stop(struct agent *agent);
@@ -40,7 +41,7 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next);
  * waits for such an output, unless the process is to stop. */
 bool agent_finish(struct agent *agent);
 
-/* It is finished: add what sessions have left running to those of the process. */
+/* It is finished: add what sessions have left running to what agents have in common. */
 void agent_note_running(struct agent *agent);
 
 /* Finished, not stuck, or never started. */

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "app/run/agent_common.h"
 #include "app/run/agent_control.h"
 #include "app/run/agent_generation.h"
 #include "app/run/agent_life.h"
@@ -26,7 +27,8 @@ enum agent_drain {
 };
 
 struct agent {
-    struct agent_runner *runner;
+    struct agent_runner *runner;                /* that runs it */
+    struct agent_common *common;                /* of the runner */
     struct log *log;                            /* of the process */
     struct agent_setup *setup;                  /* borrowed */
     const struct app_config *config;            /* of the setup */
@@ -51,9 +53,10 @@ struct agent {
     struct plat_mutex silent_mutex;
     struct schema_log_silent silent; /* providers that were named in the log; guarded by it */
 
-    /* The thread that waits for its end; guarded by the process's mutex. */
-    struct plat_thread *drain;
-    enum agent_drain drained;
+    struct plat_thread *drain; /* waits for its end */
+    struct plat_mutex drain_mutex;
+    struct plat_cond drain_changed;
+    enum agent_drain drained; /* guarded by it; alone while there is no such thread */
 };
 
 /* agent_generation.c: log how many dead letters have made room for others. */

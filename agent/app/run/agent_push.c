@@ -3,10 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/log/log.h"
 #include "app/run/agent_runner.h"
 #include "app/run/agent_view.h"
 #include "base/filetime.h"
+#include "base/guid.h"
 #include "platform/plat_system.h"
+#include "platform/plat_thread.h"
 #include "status/metric_otlp.h"
 
 /*
@@ -38,6 +41,7 @@ struct agent_push {
     struct plat_thread *thread;
     char host[256];
     char instance[GUID_TEXT_SIZE + 1];
+    uint64_t started; /* FILETIME: that process */
 
     /* Of the thread. */
     struct metric_set set;
@@ -59,9 +63,9 @@ static void say(
     const struct target *target, enum log_level level, const char *what, const char *words)
 {
     struct agent_runner *runner = target->push->runner;
-    plat_mutex_lock(&runner->mutex);
-    log_write(runner->log, level, NULL, "output %s: %s%s", target->name, what, words);
-    plat_mutex_unlock(&runner->mutex);
+    struct log *log = agent_runner_hold_log(runner);
+    log_write(log, level, NULL, "output %s: %s%s", target->name, what, words);
+    agent_runner_release_log(runner);
 }
 
 static void note(void *target, const char *text)
@@ -99,7 +103,7 @@ static void send(struct agent_push *push, struct target *target)
         .instance = span_text(push->instance),
         .host = span_text(push->host),
         .now = nanos(plat_now_filetime()),
-        .started = nanos(push->runner->started)};
+        .started = nanos(push->started)};
     struct error err;
     buf_reset(&push->request);
     metric_otlp_write(&push->set, &origin, target->encoding, &push->request);
@@ -231,7 +235,6 @@ static struct agent_push *create(
     arena_init(&push->names, NAMES_MAX_BYTES);
     buf_init(&push->request, REQUEST_MAX_BYTES);
     plat_host_name(push->host, sizeof(push->host));
-    memcpy(push->instance, runner->ephemeral_id, sizeof(push->instance));
     for (size_t i = 0; i < config->output_count; i++) {
         if (wants(&config->outputs[i])) {
             add_target(push, &config->outputs[i]);
@@ -240,38 +243,38 @@ static struct agent_push *create(
     return push;
 }
 
-void agent_push_apply(struct agent_runner *runner, const struct app_config *config)
+struct agent_push *agent_push_start(struct agent_runner *runner, const char *instance,
+    uint64_t started, const struct app_config *config)
 {
     struct error err;
     size_t count = 0;
-    agent_push_stop(runner);
     for (size_t i = 0; i < config->output_count; i++) {
         count += wants(&config->outputs[i]);
     }
     if (!count) {
-        return;
+        return NULL;
     }
     error_set(&err, ERR_MEMORY, "out of memory");
     struct agent_push *push = create(runner, config, count);
     if (push) {
+        snprintf(push->instance, sizeof(push->instance), "%s", instance);
+        push->started = started;
         push->thread = plat_thread_start("metrics", run, push, &err);
     }
     if (push && push->thread) {
-        runner->push = push;
-        return;
+        return push;
     }
-    plat_mutex_lock(&runner->mutex);
-    log_write(
-        runner->log, LOG_LEVEL_ERROR, NULL, "the agent's own metrics cannot be sent: %s", err.text);
-    plat_mutex_unlock(&runner->mutex);
+    struct log *log = agent_runner_hold_log(runner);
+    log_write(log, LOG_LEVEL_ERROR, NULL, "the agent's own metrics cannot be sent: %s", err.text);
+    agent_runner_release_log(runner);
     if (push) {
         destroy(push);
     }
+    return NULL;
 }
 
-void agent_push_last(struct agent_runner *runner)
+void agent_push_last(struct agent_push *push)
 {
-    struct agent_push *push = runner->push;
     if (!push) {
         return;
     }
@@ -289,9 +292,8 @@ void agent_push_last(struct agent_runner *runner)
     plat_mutex_unlock(&push->mutex);
 }
 
-void agent_push_stop(struct agent_runner *runner)
+void agent_push_stop(struct agent_push *push)
 {
-    struct agent_push *push = runner->push;
     if (push) {
         plat_mutex_lock(&push->mutex);
         push->over = true;
@@ -299,6 +301,5 @@ void agent_push_stop(struct agent_runner *runner)
         plat_mutex_unlock(&push->mutex);
         plat_thread_join(push->thread);
         destroy(push);
-        runner->push = NULL;
     }
 }

@@ -5,7 +5,7 @@
 #include "app/config/app_fields.h"
 #include "app/run/agent_generation.h"
 #include "app/run/agent_limits.h"
-#include "app/run/agent_push.h"
+#include "app/run/agent_runner_own.h"
 #include "app/run/agent_server.h"
 #include "app/run/agent_setup.h"
 #include "config/config_image.h"
@@ -18,7 +18,7 @@ static const uint64_t longest_pause_ns = UINT64_C(60000000000);
 
 static void tell(void *self, enum log_level level, const char *line)
 {
-    log_write_as(((struct agent_runner *)self)->log, LOG_CAUSE_RELOAD_REFUSED, level, NULL,
+    log_write_as(((struct agent_runner *)self)->common.log, LOG_CAUSE_RELOAD_REFUSED, level, NULL,
         "reload: %s", line);
 }
 
@@ -45,7 +45,8 @@ static struct agent_setup *prepare(
     struct agent_runner *runner, const struct agent_setup *before, const struct app_config *config)
 {
     struct error err;
-    struct agent_setup *next = agent_setup_create(runner, config, true, &err);
+    struct agent_setup *next = agent_setup_create(
+        runner->common.settings, runner->common.log, config, true, &err);
     if (next && may_change(&before->config, &next->config, &err) && agent_setup_try(next, &err)) {
         return next;
     }
@@ -63,7 +64,8 @@ static void change_log(
     struct error err;
     if (!config_image_equal(app_log_fields, &before->agent.log, &next->agent.log) &&
         !agent_runner_open_log(runner, next, &err)) {
-        log_write_as(runner->log, LOG_CAUSE_LOG, LOG_LEVEL_WARNING, NULL, "reload: %s", err.text);
+        log_write_as(
+            runner->common.log, LOG_CAUSE_LOG, LOG_LEVEL_WARNING, NULL, "reload: %s", err.text);
     }
 }
 
@@ -104,8 +106,8 @@ static void set_accepted(struct agent_runner *runner)
 
 static void say(struct agent_runner *runner, const char *text)
 {
-    const struct agent_keeper *keeper = runner->settings->keeper;
-    log_write(runner->log, LOG_LEVEL_INFO, NULL, "reload: %s", text);
+    const struct agent_keeper *keeper = runner->common.settings->keeper;
+    log_write(runner->common.log, LOG_LEVEL_INFO, NULL, "reload: %s", text);
     if (keeper) {
         keeper->reloaded(keeper->self, text);
     }
@@ -117,9 +119,9 @@ static bool end_takeover(struct agent_runner *runner, struct agent_setup *setup)
 {
     struct error err;
     bool stuck = false;
-    if (runner->takeover.count && !agent_runner_begin(runner, setup, &stuck, &err)) {
-        log_write_as(
-            runner->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL, "reload: %s", err.text);
+    if (runner->common.takeover.count && !agent_runner_begin(runner, setup, &stuck, &err)) {
+        log_write_as(runner->common.log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL,
+            "reload: %s", err.text);
     }
     return !stuck;
 }
@@ -139,7 +141,7 @@ static void refuse(struct agent_runner *runner, uint64_t shown)
 static struct agent_setup *read_next(
     struct agent_runner *runner, const struct agent_setup *before, bool *ret_same)
 {
-    const struct agent_config_reader *config_reader = runner->settings->config_reader;
+    const struct agent_config_reader *config_reader = runner->common.settings->config_reader;
     struct app_config config;
     *ret_same = false;
     if (!config_reader->read(config_reader->self, &config, tell, runner)) {
@@ -167,23 +169,23 @@ static bool begin_next(struct agent_runner *runner, struct agent_setup **setup,
     struct agent_setup *before = *setup;
     struct error err;
     change_log(runner, &before->config, &next->config);
-    agent_limits_apply(runner, &next->config);
+    agent_limits_apply(&runner->limits, &next->config, runner->common.log);
     if (agent_runner_begin(runner, next, ret_stuck, &err)) {
         agent_setup_destroy(before);
         *setup = next;
         count(runner, true);
-        agent_server_apply(runner, &next->config);
-        agent_push_apply(runner, &next->config);
+        agent_server_apply(runner->server, &next->config);
+        agent_runner_push(runner, &next->config);
         say(runner, "the new configuration runs");
         return true;
     }
     count(runner, false);
-    log_write_as(runner->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL,
+    log_write_as(runner->common.log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL,
         "reload: the new configuration does not start: %s. the previous one stays active",
         err.text);
     if (!*ret_stuck) { /* else its threads use the setup and the log */
         change_log(runner, &next->config, &before->config);
-        agent_limits_apply(runner, &before->config);
+        agent_limits_apply(&runner->limits, &before->config, runner->common.log);
         agent_setup_destroy(next);
     }
     return false;
@@ -199,7 +201,7 @@ static void go_back(struct agent_runner *runner, struct agent_setup **setup, boo
     bool asked;
     bool same;
     while (!agent_runner_begin(runner, *setup, ret_stuck, &err)) {
-        log_write_as(runner->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, "reload",
+        log_write_as(runner->common.log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, "reload",
             "reload: the previous configuration does not start either: %s. trying again", err.text);
         if (*ret_stuck || !pause_before_retry(runner, pause_ns, &asked)) {
             return;

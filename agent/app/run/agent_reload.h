@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_APP_AGENT_RELOAD_H
 #define ETWSHIP_APP_AGENT_RELOAD_H
 
-#include "app/run/agent_runner.h"
+#include <stdbool.h>
 
 /*
  * Read the configuration again and run an agent with it:
@@ -19,6 +19,10 @@
  * output is stuck inside a call with all its resources, and the process must stop. On the thread of
  * agent_run.
  */
+struct agent_run_result;
+struct agent_runner;
+struct agent_setup;
+
 bool agent_reload(
     struct agent_runner *runner, struct agent_setup **setup, struct agent_run_result *result);
 

@@ -31,7 +31,7 @@ static void count_sessions(
     for (size_t i = 0; i < plan->session_count; i++) {
         bool replayable = plan->sessions[i].replayable;
         if (replayable) {
-            agent_observed_note(&agent->runner->observed, agent_plan_session_name(plan, i),
+            agent_observed_note(&agent->common->observed, agent_plan_session_name(plan, i),
                 pipeline_observed(agent->pipeline, i));
         }
         const struct session_counts *counts = &status->sessions[i];
@@ -100,18 +100,18 @@ void agent_result_add(struct agent *agent, struct agent_run_result *result)
     uint64_t evicted = atomic_load(&agent->letters_evicted);
     summary_add_evicted(result->summary, evicted);
     result->damaged += positions_letters_lost(agent->positions);
-    if (evicted && agent->runner->logs_to_file) {
+    if (evicted && agent->common->logs_to_file) {
         agent_tell_evicted(agent, evicted);
     }
     count_sessions(agent, status, result);
     count_outputs(agent, status, result);
     result->unmatched = 0;
-    if (!has_successor && agent->runner->settings->max_events == 0) {
+    if (!has_successor && agent->common->settings->max_events == 0) {
         result->unmatched = agent_no_match(agent->setup, agent->sessions, status, agent->log);
     }
     agent_unsure_warn(agent->plan, agent->log, &agent->unsure_told);
     /* On the terminal, the summary says what became of all. */
-    if (agent->runner->logs_to_file || has_successor) {
+    if (agent->common->logs_to_file || has_successor) {
         struct buf line;
         buf_init(&line, 64 * 1024);
         agent_status_line(status, agent->plan, &line);

@@ -1,21 +1,15 @@
 #include "app/run/agent_run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "app/plan/app_trust.h"
 #include "app/run/agent_generation.h"
 #include "app/run/agent_limits.h"
 #include "app/run/agent_push.h"
 #include "app/run/agent_reload.h"
+#include "app/run/agent_runner_own.h"
 #include "app/run/agent_server.h"
 #include "app/run/agent_setup.h"
 #include "app/state/data_folder.h"
-#include "app/watch/agent_history.h"
-#include "platform/plat_limits.h"
-#include "platform/plat_path.h"
 #include "platform/plat_system.h"
-#include "store/store.h"
 
 /*
  * The process from its first moment to its last: signals, log, the first configuration, the data
@@ -49,7 +43,7 @@ static void stop_current(void *self)
 static void ask_to_reload(struct agent_runner *runner)
 {
     plat_mutex_lock(&runner->mutex);
-    runner->asked_to_reload = runner->settings->config_reader != NULL;
+    runner->asked_to_reload = runner->common.settings->config_reader != NULL;
     plat_mutex_unlock(&runner->mutex);
     agent_runner_wake(runner);
 }
@@ -66,7 +60,7 @@ void agent_run_reload(void)
 static void reopen_log(struct agent_runner *runner)
 {
     plat_mutex_lock(&runner->mutex);
-    log_reopen(runner->log);
+    log_reopen(runner->common.log);
     plat_mutex_unlock(&runner->mutex);
 }
 
@@ -105,14 +99,14 @@ static void set_current(struct agent_runner *runner)
 /* A service believes what lies in the data folder, and a warning would not be seen. */
 static bool make_folder(const struct agent_runner *runner, const char *data_dir, struct error *err)
 {
-    return !runner->settings->keeper || app_trust_make_private(data_dir, err);
+    return !runner->common.settings->keeper || app_trust_make_private(data_dir, err);
 }
 
 /* Users expect a killed run over recorded traces to resume: log that this one does not. */
 static void tell_nothing_is_kept(const struct agent_runner *runner, const struct app_config *config)
 {
     if (config->spool_reason == APP_SPOOL_ONLY_RECORDED) {
-        log_write(runner->log, LOG_LEVEL_INFO, NULL,
+        log_write(runner->common.log, LOG_LEVEL_INFO, NULL,
             "nothing is kept on disk: the next run reads the traces from their beginning. set "
             "agent.data_dir to a folder, and it resumes where this one stopped");
     }
@@ -147,50 +141,9 @@ static bool take_folder(
         why.text, data_dir);
 }
 
-static struct agent_runner *make_process(
-    const struct agent_run_settings *settings, struct error *err)
-{
-    struct agent_runner *runner = calloc(1, sizeof(*runner));
-    if (!runner) {
-        error_set(err, ERR_MEMORY, "out of memory");
-        return NULL;
-    }
-    runner->taps = tap_hub_create(err);
-    if (!runner->taps) {
-        free(runner);
-        return NULL;
-    }
-    runner->settings = settings;
-    runner->started_ns = plat_monotonic_ns();
-    runner->started = plat_now_filetime();
-    runner->end_ns = settings->duration_ns ? runner->started_ns + settings->duration_ns
-                                           : UINT64_MAX;
-    runner->limits = (struct app_limits){.cpu_hundredths = PLAT_LIMITS_ALL_CPU};
-    plat_mutex_init(&runner->mutex);
-    plat_cond_init(&runner->changed);
-    agent_notify_init(&runner->notify);
-    return runner;
-}
-
-static void free_process(struct agent_runner *runner)
-{
-    agent_takeover_end(&runner->takeover);
-    agent_observed_fini(&runner->observed);
-    losses_left_fini(&runner->losses);
-    agent_process_tables_fini(&runner->process_tables);
-    store_close(runner->store);
-    plat_lock_drop(runner->lock);
-    agent_notify_fini(&runner->notify);
-    log_destroy(runner->log);
-    tap_hub_destroy(runner->taps);
-    plat_cond_fini(&runner->changed);
-    plat_mutex_fini(&runner->mutex);
-    free(runner);
-}
-
 static void tell_started(struct agent_runner *runner)
 {
-    const struct agent_keeper *keeper = runner->settings->keeper;
+    const struct agent_keeper *keeper = runner->common.settings->keeper;
     plat_mutex_lock(&runner->mutex);
     runner->has_run = true;
     plat_mutex_unlock(&runner->mutex);
@@ -204,21 +157,23 @@ static void tell_started(struct agent_runner *runner)
 static bool start(
     struct agent_runner *runner, struct agent_setup **ret_setup, bool *ret_stuck, struct error *err)
 {
-    const struct app_config *config = runner->settings->config;
+    const struct app_config *config = runner->common.settings->config;
     *ret_stuck = false;
     if (!agent_runner_open_log(runner, config, err)) {
         return false;
     }
-    agent_limits_apply(runner, config);
+    agent_limits_apply(&runner->limits, config, runner->common.log);
     set_current(runner);
     runner->control = plat_thread_start("control", agent_runner_keep_time, runner, err);
-    agent_server_apply(runner, config);
-    *ret_setup = runner->control ? agent_setup_create(runner, config, false, err) : NULL;
+    agent_server_apply(runner->server, config);
+    *ret_setup = runner->control ? agent_setup_create(runner->common.settings, runner->common.log,
+                                       config, false, err)
+                                 : NULL;
     if (!*ret_setup || !take_folder(runner, config, err) ||
         !agent_runner_begin(runner, *ret_setup, ret_stuck, err)) {
         return false;
     }
-    agent_push_apply(runner, config);
+    agent_runner_push(runner, config);
     tell_started(runner);
     return true;
 }
@@ -269,19 +224,19 @@ static bool live(struct agent_runner *runner, struct agent_run_result *ret_resul
 /* Sessions that a reload left running: no agent has begun since that would have read them. */
 static void tell_abandoned(const struct agent_runner *runner, struct agent_run_result *result)
 {
-    for (size_t i = 0; i < runner->takeover.count; i++) {
-        log_write_as(runner->log, LOG_CAUSE_SESSION_FAILED, LOG_LEVEL_ERROR, NULL,
+    for (size_t i = 0; i < runner->common.takeover.count; i++) {
+        log_write_as(runner->common.log, LOG_CAUSE_SESSION_FAILED, LOG_LEVEL_ERROR, NULL,
             "session %s is stopped, and the events in it are lost: no agent has started to read "
             "them",
-            runner->takeover.items[i].session);
+            runner->common.takeover.items[i].session);
     }
-    result->failed_sessions += runner->takeover.count;
+    result->failed_sessions += runner->common.takeover.count;
 }
 
 bool agent_run(const struct agent_run_settings *settings, struct agent_run_result *ret_result,
     struct error *err)
 {
-    struct agent_runner *runner = make_process(settings, err);
+    struct agent_runner *runner = agent_runner_create(settings, err);
     struct agent_run_result result = {.stuck = false};
     *ret_result = result;
     if (!runner) {
@@ -291,13 +246,13 @@ bool agent_run(const struct agent_run_settings *settings, struct agent_run_resul
     /* First of all, as reading schemas takes its time. */
     if (!settings->keeper &&
         (!plat_on_stop(stop_current, NULL, err) || !plat_on_hangup(hang_up, NULL, err))) {
-        free_process(runner);
+        agent_runner_destroy(runner);
         return false;
     }
     bool ok = live(runner, &result, &result.stuck, err);
-    agent_push_stop(runner);
-    agent_server_stop(runner);
-    agent_history_destroy(runner->history);
+    agent_push_stop(runner->common.push);
+    agent_server_destroy(runner->server);
+    runner->server = NULL;
     if (runner->control) {
         end_control(runner);
     }
@@ -308,7 +263,7 @@ bool agent_run(const struct agent_run_settings *settings, struct agent_run_resul
     }
     *ret_result = result;
     if (!result.stuck) {
-        free_process(runner);
+        agent_runner_destroy(runner);
     }
     return ok;
 }

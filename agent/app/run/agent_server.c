@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "app/config/app_listen.h"
+#include "app/log/log.h"
 #include "app/run/agent_runner.h"
 #include "app/run/agent_tap.h"
 #include "app/run/agent_view.h"
@@ -20,10 +21,14 @@
  */
 struct agent_server {
     struct agent_runner *runner;
-    struct status_server *server; /* not of its thread, which runs before this is set */
-    struct buf image;             /* of the settings that it was made of */
+    struct tap_hub *taps;
+
+    /* Of the thread of agent_run. */
+    struct status_server *server; /* NULL: it does not listen */
+    struct buf image;             /* of the settings with which it listens */
 
     /* Of the server's thread. */
+    struct agent_history *history; /* NULL: it has never listened */
     struct metric_set set;
     struct agent_health health;
     struct arena names;
@@ -115,19 +120,19 @@ static void add_loads(const struct agent_loads *loads, struct buf *out)
 
 static void answer_status(struct agent_server *server, struct status_reply *reply)
 {
-    struct agent_runner *runner = server->runner;
+    struct agent_runner_view process;
     reply->type = "application/json";
     reply->body.failed = !look(server, true);
     buf_add_text(&reply->body, "{\"version\":\"" ETWSHIP_VERSION "\",\"health\":");
     agent_health_json(&server->health, &reply->body);
     buf_add_byte(&reply->body, ',');
     metric_json_members(&server->set, &reply->body);
-    plat_mutex_lock(&runner->mutex); /* the log may be another one after a reload */
+    agent_runner_look(server->runner, &process);
     buf_add_text(&reply->body, ",\"loads\":[");
-    add_loads(&runner->loads, &reply->body);
+    add_loads(&process.loads, &reply->body);
     buf_add_text(&reply->body, "],\"recent\":[");
-    log_recent(runner->log, add_line, &reply->body);
-    plat_mutex_unlock(&runner->mutex);
+    log_recent(agent_runner_hold_log(server->runner), add_line, &reply->body);
+    agent_runner_release_log(server->runner);
     buf_add_text(&reply->body, "]}\n");
 }
 
@@ -172,9 +177,9 @@ static void answer(
         answer_health(server, request, true, reply);
     } else if (span_is(request->path, "/history")) {
         reply->type = "application/json";
-        agent_history_json(server->runner->history, &reply->body);
+        agent_history_json(server->history, &reply->body);
     } else if (span_is(request->path, "/tap")) {
-        agent_tap_answer(server->runner, request, trusted, reply);
+        agent_tap_answer(server->runner, server->taps, request, trusted, reply);
     } else if (span_is(request->path, "/")) {
         reply->type = "text/html; charset=utf-8";
         reply->headers = STATUS_PAGE_HEADERS;
@@ -190,16 +195,16 @@ static void mark(void *self)
 {
     struct agent_server *server = self;
     if (look(server, true)) {
-        agent_history_mark(server->runner->history, &server->set);
+        agent_history_mark(server->history, &server->set);
     }
 }
 
 static void log_request(void *self, const char *line)
 {
     struct agent_runner *runner = ((struct agent_server *)self)->runner;
-    plat_mutex_lock(&runner->mutex);
-    log_write_as(runner->log, LOG_CAUSE_STATUS, LOG_LEVEL_DEBUG, NULL, "%s", line);
-    plat_mutex_unlock(&runner->mutex);
+    struct log *log = agent_runner_hold_log(runner);
+    log_write_as(log, LOG_CAUSE_STATUS, LOG_LEVEL_DEBUG, NULL, "%s", line);
+    agent_runner_release_log(runner);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
@@ -221,17 +226,6 @@ static bool is_same(const struct agent_server *server, const struct app_status *
     return same;
 }
 
-static void destroy(struct agent_server *server)
-{
-    if (server) {
-        status_server_stop(server->server);
-        metric_set_fini(&server->set);
-        arena_fini(&server->names);
-        buf_fini(&server->image);
-        free(server);
-    }
-}
-
 static bool start(struct agent_server *server, const struct app_status *wanted, struct error *err)
 {
     struct status_server_settings settings = {.local_name = app_listen_local(wanted),
@@ -248,55 +242,66 @@ static bool start(struct agent_server *server, const struct app_status *wanted, 
         !app_listen_parse(wanted->listen, &settings.address, &settings.port, err)) {
         return false;
     }
+    server->history = server->history ? server->history : agent_history_create();
+    if (!server->history) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    write_image(wanted, &server->image);
     server->server = status_server_start(&settings, err);
     return server->server != NULL;
 }
 
-static struct agent_server *create(
-    struct agent_runner *runner, const struct app_status *wanted, struct error *err)
+static void stop(struct agent_server *server)
+{
+    status_server_stop(server->server);
+    server->server = NULL;
+    buf_fini(&server->image);
+}
+
+struct agent_server *agent_server_create(struct agent_runner *runner, struct tap_hub *taps)
 {
     struct agent_server *server = calloc(1, sizeof(*server));
-    runner->history = runner->history ? runner->history : agent_history_create();
-    if (!server || !runner->history) {
-        free(server);
-        error_set(err, ERR_MEMORY, "out of memory");
-        return NULL;
-    }
-    server->runner = runner;
-    write_image(wanted, &server->image);
-    metric_set_init(&server->set);
-    arena_init(&server->names, NAMES_MAX_BYTES);
-    if (!start(server, wanted, err)) {
-        destroy(server);
-        return NULL;
+    if (server) {
+        server->runner = runner;
+        server->taps = taps;
+        metric_set_init(&server->set);
+        arena_init(&server->names, NAMES_MAX_BYTES);
     }
     return server;
 }
 
-void agent_server_apply(struct agent_runner *runner, const struct app_config *config)
+void agent_server_apply(struct agent_server *server, const struct app_config *config)
 {
     const struct app_status *wanted = &config->status;
-    struct agent_server *server = runner->server;
     const char *local = app_listen_local(wanted);
-    bool any = wanted->listen || local;
     struct error err;
-    if (server && is_same(server, wanted)) {
+    if (server->server && is_same(server, wanted)) {
         return;
     }
-    agent_server_stop(runner);
-    runner->server = any ? create(runner, wanted, &err) : NULL;
-    if (any && !runner->server) {
-        log_write_as(runner->log, LOG_CAUSE_STATUS, LOG_LEVEL_ERROR, NULL,
-            "status: %s. the status server does not run", err.text);
-    } else if (any) {
-        log_write_as(runner->log, LOG_CAUSE_STATUS, LOG_LEVEL_INFO, NULL,
-            "status: served at %s%s%s", wanted->listen ? wanted->listen : "",
-            wanted->listen && local ? " and " : "", local ? local : "");
+    stop(server);
+    if (!wanted->listen && !local) {
+        return;
     }
+    bool listens = start(server, wanted, &err);
+    struct log *log = agent_runner_hold_log(server->runner);
+    if (!listens) {
+        log_write_as(log, LOG_CAUSE_STATUS, LOG_LEVEL_ERROR, NULL,
+            "status: %s. the status server does not run", err.text);
+    } else {
+        log_write_as(log, LOG_CAUSE_STATUS, LOG_LEVEL_INFO, NULL, "status: served at %s%s%s",
+            wanted->listen ? wanted->listen : "", wanted->listen && local ? " and " : "",
+            local ? local : "");
+    }
+    agent_runner_release_log(server->runner);
 }
 
-void agent_server_stop(struct agent_runner *runner)
+void agent_server_destroy(struct agent_server *server)
 {
-    destroy(runner->server);
-    runner->server = NULL;
+    if (server) {
+        stop(server);
+        metric_set_fini(&server->set);
+        arena_fini(&server->names);
+        agent_history_destroy(server->history);
+        free(server);
+    }
 }

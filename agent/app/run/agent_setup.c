@@ -3,17 +3,16 @@
 #include <stdlib.h>
 
 #include "app/config/app_memory.h"
-#include "app/run/agent_runner.h"
 #include "platform/plat_system.h"
 #include "schema/events/kernel_names.h"
 
 static void warn_schema(void *self, const char *text)
 {
-    log_write_as(((struct agent_runner *)self)->log, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_WARNING, NULL,
-        "%s", text);
+    log_write_as(self, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_WARNING, NULL, "%s", text);
 }
 
-static bool read_schemas(struct agent_setup *setup, struct agent_runner *runner, struct error *err)
+static bool read_schemas(struct agent_setup *setup, const struct agent_run_settings *run,
+    struct log *log, struct error *err)
 {
     const struct app_config *config = &setup->config;
     size_t count;
@@ -25,17 +24,17 @@ static bool read_schemas(struct agent_setup *setup, struct agent_runner *runner,
         .path_count = count,
         .language = config->agent.language,
         .max_definition_bytes = (size_t)app_memory_definitions(config),
-        .pack = runner->settings->schema_pack,
-        .tmf = runner->settings->schema_tmf,
+        .pack = run->schema_pack,
+        .tmf = run->schema_tmf,
         .warn = warn_schema,
-        .warn_self = runner};
+        .warn_self = log};
     setup->schemas = schema_shared_create(&settings, err);
     free(paths);
     return setup->schemas != NULL;
 }
 
-struct agent_setup *agent_setup_create(
-    struct agent_runner *runner, const struct app_config *config, bool owns, struct error *err)
+struct agent_setup *agent_setup_create(const struct agent_run_settings *settings, struct log *log,
+    const struct app_config *config, bool owns, struct error *err)
 {
     struct agent_setup *setup = calloc(1, sizeof(*setup));
     struct app_config given = *config;
@@ -49,13 +48,12 @@ struct agent_setup *agent_setup_create(
     setup->config = given;
     setup->owns_config = owns;
     setup->loaded = plat_now_filetime();
-    struct agent_plan_settings plan = {.config = &setup->config,
-        .max_events = runner->settings->max_events,
-        .colors = runner->settings->colors};
+    struct agent_plan_settings plan = {
+        .config = &setup->config, .max_events = settings->max_events, .colors = settings->colors};
     /* First of all: a file that changes while it is read is news to the next reload. */
     setup->shown = app_digest_shown(&setup->config);
     bool good = app_digest_take(&setup->config, &setup->digest, err) &&
-                read_schemas(setup, runner, err);
+                read_schemas(setup, settings, log, err);
     plan.schemas = setup->schemas;
     if (!good || !agent_plan_init(&setup->plan, &plan, err)) {
         agent_setup_destroy(setup);

@@ -106,8 +106,8 @@ static bool parse_rate(struct span text, unsigned *ret_rate, struct error *err)
 }
 
 /* The names are looked up, and the tap is opened, while the agent that they are of is held. */
-static struct tap *open_tap(
-    struct agent_runner *runner, struct span name, struct tap_settings *settings, struct error *err)
+static struct tap *open_tap(struct agent_runner *runner, struct tap_hub *taps, struct span name,
+    struct tap_settings *settings, struct error *err)
 {
     struct agent *agent = agent_runner_borrow(runner);
     struct tap *tap = NULL;
@@ -121,7 +121,7 @@ static struct tap *open_tap(
     if (find_place(&setup->plan, name, settings, err)) {
         settings->worker_count = (size_t)setup->config.agent.decode_workers;
         settings->session_count = setup->plan.session_count + 1;
-        tap = tap_open(runner->taps, settings, err);
+        tap = tap_open(taps, settings, err);
     } else {
         filter_destroy(settings->filter);
     }
@@ -129,8 +129,8 @@ static struct tap *open_tap(
     return tap;
 }
 
-static struct tap *ask(
-    struct agent_runner *runner, const struct status_request *request, struct error *err)
+static struct tap *ask(struct agent_runner *runner, struct tap_hub *taps,
+    const struct status_request *request, struct error *err)
 {
     struct tap_settings settings = {.rate = DEFAULT_RATE};
     struct tap *tap = NULL;
@@ -144,7 +144,7 @@ static struct tap *ask(
     }
     buf_reset(&value);
     if (ok && status_request_query(request, "of", &value)) {
-        tap = open_tap(runner, buf_span(&value), &settings, err);
+        tap = open_tap(runner, taps, buf_span(&value), &settings, err);
     } else if (ok) {
         filter_destroy(settings.filter);
         error_set(err, ERR_CONFIG, "of: name a session or an output");
@@ -168,8 +168,8 @@ static unsigned status_of(enum error_code code)
     }
 }
 
-void agent_tap_answer(struct agent_runner *runner, const struct status_request *request,
-    bool trusted, struct status_reply *reply)
+void agent_tap_answer(struct agent_runner *runner, struct tap_hub *taps,
+    const struct status_request *request, bool trusted, struct status_reply *reply)
 {
     struct error err = {.code = ERR_NONE};
     struct looker *looker = trusted ? calloc(1, sizeof(*looker)) : NULL;
@@ -181,7 +181,7 @@ void agent_tap_answer(struct agent_runner *runner, const struct status_request *
         return;
     }
     if (looker) {
-        looker->tap = ask(runner, request, &err);
+        looker->tap = ask(runner, taps, request, &err);
         looker->since_ns = plat_monotonic_ns();
     }
     if (!looker || !looker->tap) {

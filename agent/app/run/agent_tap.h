@@ -7,8 +7,9 @@
  * now and then a line {"tap":{"omitted":N}}. Only for ${trusted} clients. On the status server's
  * thread. */
 struct agent_runner;
+struct tap_hub;
 
-void agent_tap_answer(struct agent_runner *runner, const struct status_request *request,
-    bool trusted, struct status_reply *reply);
+void agent_tap_answer(struct agent_runner *runner, struct tap_hub *taps,
+    const struct status_request *request, bool trusted, struct status_reply *reply);
 
 #endif

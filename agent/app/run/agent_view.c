@@ -69,36 +69,31 @@ static bool keep_names(struct agent_health *health, struct arena *names)
     return ok;
 }
 
-static uint64_t uptime_of(const struct agent_runner *runner)
-{
-    return plat_monotonic_ns() - runner->started_ns;
-}
-
 void agent_view_collect(struct agent *agent, const struct agent_status *status,
-    const struct agent_loads *loads, struct metric_set *set)
+    const struct agent_runner_view *process, struct metric_set *set)
 {
     const struct agent_metrics_inputs inputs = {.status = status,
         .plan = agent->plan,
         .pipeline = agent->pipeline,
         .summaries = agent->summaries,
         .worker_count = (size_t)agent->config->agent.decode_workers,
-        .loads = loads,
-        .uptime_ns = uptime_of(agent->runner)};
+        .loads = &process->loads,
+        .uptime_ns = process->uptime_ns};
     agent_metrics_collect(&inputs, set);
 }
 
-static bool look(struct agent *agent, const struct agent_loads *loads, struct metric_set *set,
-    struct agent_health *ret_health)
+static bool look(struct agent *agent, const struct agent_runner_view *process,
+    struct metric_set *set, struct agent_health *ret_health)
 {
     struct view view;
     bool ok = init(&view, agent->plan);
     if (ok) {
         agent_status_look(&view.status, agent->pipeline);
         agent_sessions_look(agent->sessions, view.sessions, view.ended_outputs);
-        look_at_health(&view, agent, loads, ret_health);
+        look_at_health(&view, agent, &process->loads, ret_health);
     }
     if (ok && set) {
-        agent_view_collect(agent, &view.status, loads, set);
+        agent_view_collect(agent, &view.status, process, set);
     }
     fini(&view);
     return ok;
@@ -107,24 +102,21 @@ static bool look(struct agent *agent, const struct agent_loads *loads, struct me
 bool agent_view_take(struct agent_runner *runner, struct metric_set *set,
     struct agent_health *ret_health, struct arena *names)
 {
-    plat_mutex_lock(&runner->mutex);
-    struct agent_loads loads = runner->loads;
-    bool stops = runner->asked_to_stop || runner->over;
-    bool has_run = runner->has_run;
-    plat_mutex_unlock(&runner->mutex);
+    struct agent_runner_view process;
+    agent_runner_look(runner, &process);
     struct agent *agent = agent_runner_borrow(runner);
-    bool ok = !agent || (look(agent, &loads, set, ret_health) && keep_names(ret_health, names));
+    bool ok = !agent || (look(agent, &process, set, ret_health) && keep_names(ret_health, names));
     if (!ok) {
         ret_health->count = 0; /* findings may still point to names of the agent */
     }
     if (agent) {
         agent_runner_give_back(runner);
     } else if (set) {
-        agent_metrics_process(uptime_of(runner), set);
+        agent_metrics_process(process.uptime_ns, set);
     }
-    if (stops) {
+    if (process.stops) {
         agent_health_set(ret_health, AGENT_CAUSE_STOPPING, "the agent stops");
-    } else if (!has_run) {
+    } else if (!process.has_run) {
         agent_health_set(ret_health, AGENT_CAUSE_STARTING, "the agent starts");
     } else if (!agent) {
         agent_health_set(ret_health, AGENT_CAUSE_RELOADING, "a configuration is loaded");

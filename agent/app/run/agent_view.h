@@ -6,8 +6,8 @@
 
 /* A snapshot of the process and the agent that runs in it, for pages and commands. Any thread. */
 struct agent;
-struct agent_loads;
 struct agent_runner;
+struct agent_runner_view;
 struct agent_status;
 
 /* Fill both with values of one moment. While no agent runs, ${set} has only the metrics of the
@@ -16,8 +16,8 @@ struct agent_status;
 bool agent_view_take(struct agent_runner *runner, struct metric_set *set,
     struct agent_health *ret_health, struct arena *names);
 
-/* Add the metrics of ${agent}, of which ${status} was looked at just now. */
+/* Add the metrics of ${agent}, of which ${status} was looked at just now, as its process. */
 void agent_view_collect(struct agent *agent, const struct agent_status *status,
-    const struct agent_loads *loads, struct metric_set *set);
+    const struct agent_runner_view *process, struct metric_set *set);
 
 #endif

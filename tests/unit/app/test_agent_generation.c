@@ -1,11 +1,13 @@
 #include "app/run/agent_own.h"
+#include "app/run/agent_runner_own.h"
 #include "store/store.h"
 #include "support/pipeline_rig.h"
 
 /* An agent hands over to another one while an output does not return from a call. */
 
 struct fixture {
-    struct agent_runner runner;
+    struct agent_runner *runner;
+    struct agent_common common;
     struct agent agent;
     struct app_config config;
     struct agent_plan plan;
@@ -22,14 +24,21 @@ static void count_line(void *self, struct span line)
 static void fixture_init(struct fixture *f, bool stops)
 {
     struct error err;
-    *f = (struct fixture){.runner = {.asked_to_stop = stops}};
+    static const struct agent_run_settings settings;
+    *f = (struct fixture){.runner = agent_runner_create(&settings, &err)};
+    assert_non_null(f->runner);
+    if (stops) {
+        agent_runner_stop(f->runner, true);
+    }
     rig_init(&f->rig, 0, 0, NULL, 0);
     rig_start(&f->rig);
     rig_finish(&f->rig); /* the call has returned, and nothing is pending */
-    f->agent = (struct agent){
-        .runner = &f->runner, .pipeline = f->rig.pipeline, .drained = AGENT_DRAIN_STUCK};
-    plat_mutex_init(&f->runner.mutex);
-    plat_cond_init(&f->runner.changed);
+    f->agent = (struct agent){.runner = f->runner,
+        .common = &f->common,
+        .pipeline = f->rig.pipeline,
+        .drained = AGENT_DRAIN_STUCK};
+    plat_mutex_init(&f->agent.drain_mutex);
+    plat_cond_init(&f->agent.drain_changed);
     f->agent.log = log_create(
         &(struct log_settings){.level = LOG_LEVEL_WARNING, .console = count_line, .self = f}, &err);
     assert_non_null(f->agent.log);
@@ -40,7 +49,7 @@ static void fixture_init(struct fixture *f, bool stops)
     f->agent.positions = positions_open(&(struct positions_settings){.config = &f->config,
                                             .plan = &f->plan,
                                             .log = f->agent.log,
-                                            .memory = &f->runner.store},
+                                            .memory = &f->common.store},
         &err);
     assert_non_null(f->agent.positions);
     assert_true(positions_begin(f->agent.positions, f->agent.pipeline, &err));
@@ -51,10 +60,11 @@ static void fixture_fini(struct fixture *f)
     rig_fini(&f->rig);
     positions_close(f->agent.positions);
     agent_life_fini(&f->agent.life);
-    store_close(f->runner.store);
+    store_close(f->common.store);
     log_destroy(f->agent.log);
-    plat_cond_fini(&f->runner.changed);
-    plat_mutex_fini(&f->runner.mutex);
+    plat_cond_fini(&f->agent.drain_changed);
+    plat_mutex_fini(&f->agent.drain_mutex);
+    agent_runner_destroy(f->runner);
 }
 
 /* An agent in any other state may end, without an error in the log. */
