@@ -39,8 +39,7 @@ enum spool_room {
 enum spool_pick {
     SPOOL_PICKED,
     SPOOL_PICK_LATER, /* it cannot be read now */
-    /* dropped to make room, or unreadable: the spool counts the loss, and acks it */
-    SPOOL_PICK_GONE,
+    SPOOL_PICK_GONE,  /* and will not: spool_ops.put_down */
 };
 
 /* A restless cursor waits no longer than that for a batch. */
@@ -126,16 +125,19 @@ struct spool_ops {
 
     /*
      * The cursor keeps a batch of which ${count} records are not settled, but does not read it
-     * until pick_up, which sets ${item}->batch again. Meanwhile the spool may free its memory.
+     * until pick_up, which sets ${item}->batch again. Meanwhile the spool may free its memory. It
+     * may also drop the batch, to make room or because of its age, or find it damaged. Then the
+     * spool counts these records as lost, and the cursor learns it in one of two ways:
+     *
+     * - pick_up returns SPOOL_PICK_GONE: the spool settles the batch, and the cursor must not ack
+     *   it;
+     * - next_gone returns the number of a batch that was dropped: the cursor must ack it. Each is
+     *   returned once. If a thread of the output is about to pick it up, the first way holds.
      */
     void (*put_down)(
         struct spool *spool, size_t cursor, const struct spool_item *item, size_t count);
     enum spool_pick (*pick_up)(struct spool *spool, size_t cursor, struct spool_item *item);
-
-    /* The number of a batch that was put down and then dropped, to make room or because of its age.
-     * The spool has counted its unsettled records, and the cursor must ack it. Each is returned
-     * once; pick_up reports it too. 0: none. */
-    uint64_t (*next_gone)(struct spool *spool, size_t cursor);
+    uint64_t (*next_gone)(struct spool *spool, size_t cursor); /* 0: none */
 
     /* While it is ${restless}, `next` says SPOOL_NOTHING after SPOOL_RESTLESS_MS, whatever the
      * deadline: its output holds batches for later, and must not miss when that is. */

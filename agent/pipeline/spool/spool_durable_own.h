@@ -47,8 +47,8 @@ struct spool_flight {
     bool put_down;   /* for later, … */
     size_t held;     /* … and so many of its records are not settled */
     bool in_reading; /* as it is picked up */
-    bool gone;       /* while it was put down it was given up; the output settles it … */
-    bool told;       /* … and has heard of it */
+    bool gone;       /* it was dropped while it was put down … */
+    bool told;       /* … and the output has heard of it; spool_ops.put_down says the rest */
     bool waits;      /* it could not be read, and is tried again … */
     uint64_t due_ns; /* … then */
     unsigned tries;

@@ -31,7 +31,7 @@ static enum spool_pick pick_failed(
     return flight->damaged ? SPOOL_PICK_GONE : SPOOL_PICK_LATER;
 }
 
-/* It was given up while it was put down. Holds the mutex. */
+/* It was dropped while it was put down. Holds the mutex. */
 static void settle_gone(struct spool_cursor *cursor, struct spool_flight *flight)
 {
     cursor->gone_count -= !flight->told;
