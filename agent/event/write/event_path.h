@@ -104,7 +104,7 @@ typedef bool event_path_each_fn(void *self, const struct event_value *value);
 bool event_path_each(const struct event_path *path, const struct event *event,
     struct event_path_context *context, event_path_each_fn *each, void *self);
 
-/* The valid paths, for messages and completion, in the order of the native event; NULL after the
+/* The valid paths, for messages and completion, as event_path_fields.def has them; NULL after the
  * last. `data` and `labels` represent all paths below them. */
 const char *event_path_name(size_t index);
 
