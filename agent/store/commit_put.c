@@ -1,7 +1,7 @@
 #include "store/catalogue/catalogue_batches.h"
 #include "store/catalogue/catalogue_progress.h"
 #include "store/catalogue/catalogue_sources.h"
-#include "store/commit.h"
+#include "store/commit_own.h"
 #include "store/state/stage.h"
 #include "store/state/stage_entry.h"
 

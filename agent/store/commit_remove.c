@@ -1,5 +1,5 @@
 #include "store/catalogue/catalogue_batches.h"
-#include "store/commit.h"
+#include "store/commit_own.h"
 #include "store/state/stream_entry.h"
 #include "store/state/streams.h"
 

@@ -9,7 +9,7 @@
  */
 #include "store/store_own.h"
 
-#include "store/commit.h"
+#include "store/commit_own.h"
 #include "store/orphans.h"
 #include "store/restore.h"
 #include "store/state/stage.h"

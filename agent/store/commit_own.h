@@ -1,5 +1,5 @@
-#ifndef ETWSHIP_STORE_COMMIT_H
-#define ETWSHIP_STORE_COMMIT_H
+#ifndef ETWSHIP_STORE_COMMIT_OWN_H
+#define ETWSHIP_STORE_COMMIT_OWN_H
 
 #include "store/chains.h"
 #include "store/pending.h"
@@ -8,9 +8,9 @@ struct stage;
 struct stage_entry;
 struct streams;
 
-/* Within store_commit.c alone: the parts of its transaction. Each puts into the catalogue, or
- * removes from it, and changes nothing in memory that counts before the transaction was
- * committed. */
+/* Shared by store_commit.c, commit_put.c and commit_remove.c: the parts of a transaction. Each puts
+ * into the catalogue, or removes from it, and changes nothing in memory that counts before the
+ * transaction was committed. */
 struct commit {
     struct catalogue *catalogue;
     struct streams *streams;
