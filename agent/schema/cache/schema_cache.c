@@ -499,8 +499,8 @@ static struct cache_entry *find_entry(struct schema_cache *cache, const struct e
 {
     for (unsigned i = 0; i < FOUND_TRIES; i++) {
         struct cache_entry *entry = place_of(cache, record, metadata);
-        bool is_known = entry && entry->retry_after != 0 && record->time <= entry->retry_after;
-        if (!entry || is_known || fill_entry(cache, record, entry)) {
+        bool is_current = entry && entry->retry_after != 0 && record->time <= entry->retry_after;
+        if (!entry || is_current || fill_entry(cache, record, entry)) {
             return entry;
         }
     }

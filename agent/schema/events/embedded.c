@@ -166,21 +166,22 @@ static bool link_info(struct embedded *source, struct info *info)
     return true;
 }
 
-static bool is_known(struct embedded *source, const struct info_key *key, struct span bytes)
+/* False: it is kept already, or as many with its key as may be. */
+static bool is_wanted(struct embedded *source, const struct info_key *key, struct span bytes)
 {
     size_t same = 0;
     for (struct info *info = map_get(&source->infos, key_span(key)); info; info = info->next) {
         if (span_equal(info->bytes, bytes) || ++same == MAX_SAME_KEY) {
-            return true;
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
 static bool add_info(struct embedded *source, const struct guid *provider,
     const struct info_key *key, struct span bytes)
 {
-    if (is_known(source, key, bytes)) {
+    if (!is_wanted(source, key, bytes)) {
         return false;
     }
     struct schema_shelf *shelf = schema_shelves_open(&source->shelves, provider);
@@ -381,7 +382,7 @@ static void embedded_find(
         return;
     }
     for (struct info *info = map_get(&source->infos, key_span(&key)); info; info = info->next) {
-        schema_shelves_find(&source->shelves, &info->shelf->provider);
+        schema_shelves_touch(&source->shelves, &info->shelf->provider);
         complete(source, info, found->count == 0);
         schema_candidates_add(found, info->schema);
     }

@@ -414,7 +414,7 @@ static void tracelogging_find(
         return;
     }
     if (type) {
-        schema_shelves_find(&source->shelves, &record->provider);
+        schema_shelves_touch(&source->shelves, &record->provider);
     } else {
         type = make_type(source, record, &metadata);
         if (!type) {

@@ -122,21 +122,24 @@ static struct schema_shelf *make(struct schema_shelves *shelves, const struct gu
     return shelf;
 }
 
-struct schema_shelf *schema_shelves_find(
-    struct schema_shelves *shelves, const struct guid *provider)
+static void touch(struct schema_shelves *shelves, struct schema_shelf *shelf)
 {
-    struct schema_shelf *shelf = map_get(&shelves->by_provider, key_of(provider));
     if (shelf && shelf != shelves->newest) {
         unlink_shelf(shelves, shelf);
         link_newest(shelves, shelf);
     }
-    return shelf;
+}
+
+void schema_shelves_touch(struct schema_shelves *shelves, const struct guid *provider)
+{
+    touch(shelves, map_get(&shelves->by_provider, key_of(provider)));
 }
 
 struct schema_shelf *schema_shelves_open(
     struct schema_shelves *shelves, const struct guid *provider)
 {
-    struct schema_shelf *shelf = schema_shelves_find(shelves, provider);
+    struct schema_shelf *shelf = map_get(&shelves->by_provider, key_of(provider));
+    touch(shelves, shelf);
     shelf = shelf ? shelf : make(shelves, provider);
     if (shelf) {
         allow(shelves, shelf);

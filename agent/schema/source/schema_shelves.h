@@ -60,9 +60,8 @@ struct schema_shelf *schema_shelves_open(
     struct schema_shelves *shelves, const struct guid *provider);
 void schema_shelves_close(struct schema_shelves *shelves, struct schema_shelf *shelf);
 
-/* The shelf of ${provider}, marked as recently used, or NULL. */
-struct schema_shelf *schema_shelves_find(
-    struct schema_shelves *shelves, const struct guid *provider);
+/* Mark the shelf of ${provider}, if there is one, as recently used. */
+void schema_shelves_touch(struct schema_shelves *shelves, const struct guid *provider);
 
 /*
  * Make room after an allocation on the open ${shelf} failed: empty other shelves if all memory is
