@@ -17,8 +17,8 @@
 struct input_sink {
     void *self;
 
-    /* Only from replayable inputs, before the first record(): every record of the source that
-     * describes others (event metadata, manifests, stack keys, processes, file names, system
+    /* Only from replayable inputs, before the first record(): every record that describes
+     * others (event metadata, manifests, stack keys, processes, file names, system
      * configuration), in file order. record() delivers them again in their place. May be NULL. */
     void (*metadata)(void *self, const struct event_record *record);
 
@@ -31,7 +31,7 @@ struct input_sink {
     bool (*record)(void *self, const struct event_record *record);
 
     /*
-     * For an input that reads its source twice; if both are NULL, record() gets every record.
+     * For an input that reads its traces twice; if both are NULL, record() gets every record.
      *
      * leaves_out() is called before the first record(), for records that describe no others. True:
      * record() would only number and count ${record} whenever it came, judging by its header and
@@ -48,7 +48,7 @@ struct input_sink {
     void (*trace_end)(void *self, const struct trace_info *trace);
 
     /* Nothing more is available at the moment, so pending batches should be sealed. Inputs that
-     * wait for their source call it before waiting and at least every other second while waiting.
+     * wait for more call it before waiting and at least every other second while waiting.
      * False asks the input to stop. May be NULL. */
     bool (*pause)(void *self);
 
@@ -70,7 +70,7 @@ struct input_sink {
     /* Number in the session of the record or gap passed on last, for the input. May be NULL. */
     const uint64_t *number;
 
-    /* Bytes of the source read so far, in both passes. May be NULL. */
+    /* Bytes read so far, in both passes. May be NULL. */
     void (*progress)(void *self, uint64_t done_bytes, uint64_t total_bytes);
 
     /* For resuming after a restart; all NULL if no positions are kept. The input repeats its
@@ -94,7 +94,7 @@ struct input_sink {
 };
 
 enum input_end {
-    INPUT_DONE,    /* the source ended and everything was delivered */
+    INPUT_DONE,    /* everything was read and delivered */
     INPUT_STOPPED, /* stop() or the sink requested it */
     INPUT_FAILED,  /* the error has the reason; what was delivered before stays valid */
 };
@@ -177,7 +177,7 @@ struct input_ops {
     const char *name;                  /* value of `type:` */
     const struct config_field *fields; /* its keys; see config/config.h */
     size_t settings_size;
-    bool replayable;     /* the source can wait and be read again, so back-pressure may block it */
+    bool replayable;     /* what it reads can wait and be read again: back-pressure may block it */
     bool waits;          /* can wait, but is not read again; see bookmarks */
     bool needs_etw;      /* works only on Windows */
     bool needs_eventlog; /* works only on Windows */
@@ -208,7 +208,7 @@ struct input_ops {
     void *(*create)(const void *settings, const struct input_env *env, struct error *err);
 
     /*
-     * For inputs with an order of records that depends on more than the source: `state` appends
+     * For inputs with an order of records that depends on more than its files: `state` appends
      * what is needed to reproduce the order, on any thread during run(); `restore` takes it before
      * run(). `settle_file`, on any thread: all outputs have settled the file (file_end) and is_done
      * will report it, so the state may begin after it. NULL: no such state.

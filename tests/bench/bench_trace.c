@@ -51,7 +51,6 @@ static bool measure(const char *path, bool process_context, struct error *err)
               trace_run(&run, &result, err);
     double seconds = (double)(plat_cpu_ns() - start) / 1e9;
     if (ok) {
-        /* The memory of both passes over the source is in source_bytes. */
         double events = (double)result.counts.accepted;
         printf("%10.0f events  %6.3f s CPU  %9.0f events/s  %4.0f ns/event  %7.1f MB/s of JSON  "
                "peak %5.1f MB  %s%s\n",

@@ -117,7 +117,6 @@ static void on_progress(void *self, uint32_t session, uint64_t done_bytes, uint6
 {
     struct run *run = self;
     (void)session;
-    run->result.source_bytes = total_bytes;
     progress_update(&run->progress, done_bytes, total_bytes);
 }
 

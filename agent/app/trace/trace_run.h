@@ -46,9 +46,8 @@ struct trace_result {
     enum input_end end;
     struct error error; /* INPUT_FAILED */
     struct session_counts counts;
-    uint64_t unsure;  /* events that were kept though the filter could not judge them */
-    uint64_t damaged; /* places of damage in the source */
-    uint64_t source_bytes;
+    uint64_t unsure;        /* events that were kept though the filter could not judge them */
+    uint64_t damaged;       /* places of damage in the trace */
     uint64_t files_evicted; /* process_table_counts */
     bool output_failed;
     bool output_closed; /* its reader has gone away */

@@ -32,22 +32,22 @@ static bool is_zero(struct span bytes)
 }
 
 /* Binary values of the native event are written as hex and are no text here. */
-static struct span text_of(struct ecs_source *source)
+static struct span text_of(struct ecs_operand *operand)
 {
-    const struct event_value *value = &source->value;
-    if (source->text.data) {
-        return source->text; /* it stands in the memory that the next text would be written to */
+    const struct event_value *value = &operand->value;
+    if (operand->text.data) {
+        return operand->text; /* it stands in the memory that the next text would be written to */
     }
     if (value->type == EVENT_VALUE_BYTES ||
         (value->type == EVENT_VALUE_GUID && is_zero(value->bytes))) {
         return span_make(NULL, 0);
     }
-    return event_value_text(source->context, value);
+    return event_value_text(operand->context, value);
 }
 
-static bool number_of(struct ecs_source *source, uint64_t *ret_number)
+static bool number_of(struct ecs_operand *operand, uint64_t *ret_number)
 {
-    const struct event_value *value = &source->value;
+    const struct event_value *value = &operand->value;
     switch (value->type) {
     case EVENT_VALUE_UINT:
     case EVENT_VALUE_HEX:
@@ -60,16 +60,16 @@ static bool number_of(struct ecs_source *source, uint64_t *ret_number)
         *ret_number = value->truth;
         return true;
     case EVENT_VALUE_TEXT:
-        return ecs_text_number(text_of(source), ret_number);
+        return ecs_text_number(text_of(operand), ret_number);
     default:
         return false;
     }
 }
 
-bool ecs_convert_pid(enum ecs_conversion how, struct ecs_source *source, uint32_t *ret_pid)
+bool ecs_convert_pid(enum ecs_conversion how, struct ecs_operand *operand, uint32_t *ret_pid)
 {
     uint64_t number;
-    if (!number_of(source, &number) || number >= UINT32_MAX ||
+    if (!number_of(operand, &number) || number >= UINT32_MAX ||
         (how == ECS_CONVERT_caller && number == 0)) {
         return false;
     }
@@ -78,26 +78,26 @@ bool ecs_convert_pid(enum ecs_conversion how, struct ecs_source *source, uint32_
 }
 
 /* 32 bits of a status, also from a signed number. */
-static bool status_of(struct ecs_source *source, uint32_t *ret_status)
+static bool status_of(struct ecs_operand *operand, uint32_t *ret_status)
 {
     uint64_t number;
-    if (!number_of(source, &number) || (number > UINT32_MAX && number < (uint64_t)INT32_MIN)) {
+    if (!number_of(operand, &number) || (number > UINT32_MAX && number < (uint64_t)INT32_MIN)) {
         return false;
     }
     *ret_status = (uint32_t)number;
     return true;
 }
 
-static bool address_of(struct ecs_source *source, struct ip_address *ret_address)
+static bool address_of(struct ecs_operand *operand, struct ip_address *ret_address)
 {
-    struct event_value value = source->value;
+    struct event_value value = operand->value;
     if (value.type == EVENT_VALUE_OBJECT) {
         value = event_value_socket_member(value.bytes, span_text("address"));
     }
     if (value.type == EVENT_VALUE_ADDRESS) {
         ret_address->size = (uint8_t)value.bytes.size;
         memcpy(ret_address->bytes, value.bytes.data, value.bytes.size);
-    } else if (value.type != EVENT_VALUE_TEXT || !ecs_text_address(text_of(source), ret_address)) {
+    } else if (value.type != EVENT_VALUE_TEXT || !ecs_text_address(text_of(operand), ret_address)) {
         return false;
     }
     ecs_text_unmap(ret_address);
@@ -114,42 +114,42 @@ static bool put_address(struct ecs_sink *sink, const struct ip_address *address)
     return ecs_sink_text(sink, span_make(text, (size_t)(end - text)));
 }
 
-static bool put_long(struct ecs_source *source, struct ecs_sink *sink)
+static bool put_long(struct ecs_operand *operand, struct ecs_sink *sink)
 {
     uint64_t number;
-    const struct event_value *value = &source->value;
+    const struct event_value *value = &operand->value;
     if (value->type == EVENT_VALUE_INT && value->number < 0) {
         size_t start = ecs_sink_begin(sink);
         buf_add_i64(sink->out, value->number);
         ecs_sink_end(sink, start);
         return true;
     }
-    return number_of(source, &number) && ecs_sink_number(sink, number);
+    return number_of(operand, &number) && ecs_sink_number(sink, number);
 }
 
-static bool put_port(struct ecs_source *source, struct ecs_sink *sink)
+static bool put_port(struct ecs_operand *operand, struct ecs_sink *sink)
 {
     uint64_t number;
-    struct event_value *value = &source->value;
+    struct event_value *value = &operand->value;
     if (value->type == EVENT_VALUE_OBJECT) {
         *value = event_value_socket_member(value->bytes, span_text("port"));
     }
-    return number_of(source, &number) && number && number <= UINT16_MAX &&
+    return number_of(operand, &number) && number && number <= UINT16_MAX &&
            ecs_sink_number(sink, number);
 }
 
-static bool put_time(struct ecs_source *source, struct ecs_sink *sink)
+static bool put_time(struct ecs_operand *operand, struct ecs_sink *sink)
 {
     /* FILETIME 0 (1601) means no time. */
     const int64_t year = INT64_C(366) * 86400 * 10000000;
-    return source->value.type == EVENT_VALUE_TIME && source->value.time > year &&
-           ecs_sink_text(sink, text_of(source));
+    return operand->value.type == EVENT_VALUE_TIME && operand->value.time > year &&
+           ecs_sink_text(sink, text_of(operand));
 }
 
-static bool put_status(enum ecs_conversion how, struct ecs_source *source, struct ecs_sink *sink)
+static bool put_status(enum ecs_conversion how, struct ecs_operand *operand, struct ecs_sink *sink)
 {
     uint32_t status;
-    if (!status_of(source, &status)) {
+    if (!status_of(operand, &status)) {
         return false;
     }
     bool nt = how == ECS_CONVERT_nt_outcome || how == ECS_CONVERT_nt_code;
@@ -165,41 +165,41 @@ static bool put_status(enum ecs_conversion how, struct ecs_source *source, struc
     return failed && ecs_sink_text(sink, span_make(text, (size_t)(end - text)));
 }
 
-static bool put_status_name(struct ecs_source *source, struct ecs_sink *sink)
+static bool put_status_name(struct ecs_operand *operand, struct ecs_sink *sink)
 {
     uint32_t status;
-    const char *name = status_of(source, &status) && status ? status_names_ntstatus(status) : NULL;
+    const char *name = status_of(operand, &status) && status ? status_names_ntstatus(status) : NULL;
     return name && ecs_sink_text(sink, span_text(name));
 }
 
 /* Keywords of audits (winmeta.xml of the Windows SDK). */
-static bool put_audit(struct ecs_source *source, struct ecs_sink *sink)
+static bool put_audit(struct ecs_operand *operand, struct ecs_sink *sink)
 {
     const uint64_t failure = UINT64_C(0x10000000000000);
     const uint64_t success = UINT64_C(0x20000000000000);
     uint64_t keywords;
-    if (!number_of(source, &keywords) || !(keywords & (failure | success))) {
+    if (!number_of(operand, &keywords) || !(keywords & (failure | success))) {
         return false;
     }
     return ecs_sink_text(sink, span_text(keywords & failure ? "failure" : "success"));
 }
 
-static bool put_truth(struct ecs_source *source, struct ecs_sink *sink)
+static bool put_truth(struct ecs_operand *operand, struct ecs_sink *sink)
 {
     uint64_t number;
-    if (number_of(source, &number)) {
+    if (number_of(operand, &number)) {
         return number <= 1 && ecs_sink_truth(sink, number == 1);
     }
-    struct span text = text_of(source);
+    struct span text = text_of(operand);
     bool is_true = span_equal_nocase(text, span_text("true"));
     return (is_true || span_equal_nocase(text, span_text("false"))) &&
            ecs_sink_truth(sink, is_true);
 }
 
-static bool put_guid_text(struct ecs_source *source, struct ecs_sink *sink)
+static bool put_guid_text(struct ecs_operand *operand, struct ecs_sink *sink)
 {
     struct guid guid;
-    struct span text = text_of(source);
+    struct span text = text_of(operand);
     if (text.size && text.data[0] == '{' && text.data[text.size - 1] == '}') {
         text = span_from(span_first(text, text.size - 1), 1);
     }
@@ -226,12 +226,12 @@ static bool put_args(enum ecs_conversion how, struct span text, struct ecs_sink 
 }
 
 /* ${parameter}: `6=tcp,17=udp`. */
-static bool put_word(struct ecs_source *source, struct span parameter, struct ecs_sink *sink)
+static bool put_word(struct ecs_operand *operand, struct span parameter, struct ecs_sink *sink)
 {
     uint64_t number;
     uint64_t key;
-    bool is_number = number_of(source, &number);
-    struct span text = is_number ? span_make(NULL, 0) : text_of(source);
+    bool is_number = number_of(operand, &number);
+    struct span text = is_number ? span_make(NULL, 0) : text_of(operand);
     while (parameter.size) {
         struct span pair = ecs_text_until(&parameter, ',');
         struct span word = pair;
@@ -244,11 +244,11 @@ static bool put_word(struct ecs_source *source, struct span parameter, struct ec
     return false;
 }
 
-static bool put_dns_type(struct ecs_source *source, struct ecs_sink *sink)
+static bool put_dns_type(struct ecs_operand *operand, struct ecs_sink *sink)
 {
     uint64_t number;
     char text[ECS_TEXT_DNS_TYPE_SIZE];
-    return number_of(source, &number) && number && number <= UINT16_MAX &&
+    return number_of(operand, &number) && number && number <= UINT16_MAX &&
            ecs_sink_text(sink, span_text(ecs_text_dns_type((uint16_t)number, text)));
 }
 
@@ -325,37 +325,37 @@ static bool put_url(enum ecs_conversion how, struct span text, struct ecs_sink *
 }
 
 static bool put_number_kind(
-    enum ecs_conversion how, struct ecs_source *source, struct ecs_sink *sink)
+    enum ecs_conversion how, struct ecs_operand *operand, struct ecs_sink *sink)
 {
     uint32_t pid;
     struct ip_address address;
     switch (how) {
     case ECS_CONVERT_long:
-        return put_long(source, sink);
+        return put_long(operand, sink);
     case ECS_CONVERT_pid:
     case ECS_CONVERT_caller:
-        return ecs_convert_pid(how, source, &pid) && ecs_sink_number(sink, pid);
+        return ecs_convert_pid(how, operand, &pid) && ecs_sink_number(sink, pid);
     case ECS_CONVERT_port:
-        return put_port(source, sink);
+        return put_port(operand, sink);
     case ECS_CONVERT_ip:
-        return address_of(source, &address) && put_address(sink, &address);
+        return address_of(operand, &address) && put_address(sink, &address);
     case ECS_CONVERT_ip_type:
-        return address_of(source, &address) &&
+        return address_of(operand, &address) &&
                ecs_sink_text(sink, span_text(address.size == 4 ? "ipv4" : "ipv6"));
     case ECS_CONVERT_time:
-        return put_time(source, sink);
+        return put_time(operand, sink);
     case ECS_CONVERT_dns_type:
-        return put_dns_type(source, sink);
+        return put_dns_type(operand, sink);
     case ECS_CONVERT_nt_name:
-        return put_status_name(source, sink);
+        return put_status_name(operand, sink);
     case ECS_CONVERT_audit_outcome:
-        return put_audit(source, sink);
+        return put_audit(operand, sink);
     case ECS_CONVERT_truth:
-        return put_truth(source, sink);
+        return put_truth(operand, sink);
     case ECS_CONVERT_guid:
-        return put_guid_text(source, sink);
+        return put_guid_text(operand, sink);
     default:
-        return put_status(how, source, sink);
+        return put_status(how, operand, sink);
     }
 }
 
@@ -420,7 +420,7 @@ static bool put_text_kind(
     }
 }
 
-bool ecs_convert(enum ecs_conversion how, struct span parameter, struct ecs_source *source,
+bool ecs_convert(enum ecs_conversion how, struct span parameter, struct ecs_operand *operand,
     struct ecs_sink *sink)
 {
     switch (how) {
@@ -440,16 +440,16 @@ bool ecs_convert(enum ecs_conversion how, struct span parameter, struct ecs_sour
     case ECS_CONVERT_audit_outcome:
     case ECS_CONVERT_truth:
     case ECS_CONVERT_guid:
-        return put_number_kind(how, source, sink);
+        return put_number_kind(how, operand, sink);
     case ECS_CONVERT_words:
-        return put_word(source, parameter, sink);
+        return put_word(operand, parameter, sink);
     case ECS_CONVERT_dns_answers:
-        return ecs_convert_list_results(text_of(source), ECS_LIST_ANSWERS, sink);
+        return ecs_convert_list_results(text_of(operand), ECS_LIST_ANSWERS, sink);
     case ECS_CONVERT_dns_ips:
-        return ecs_convert_list_results(text_of(source), ECS_LIST_ADDRESSES, sink);
+        return ecs_convert_list_results(text_of(operand), ECS_LIST_ADDRESSES, sink);
     case ECS_CONVERT_dns_hosts:
-        return ecs_convert_list_results(text_of(source), ECS_LIST_NAMES, sink);
+        return ecs_convert_list_results(text_of(operand), ECS_LIST_NAMES, sink);
     default:
-        return put_text_kind(how, parameter, text_of(source), sink);
+        return put_text_kind(how, parameter, text_of(operand), sink);
     }
 }

@@ -67,19 +67,19 @@ enum ecs_conversion {
 };
 
 /* A value and the context to read it. */
-struct ecs_source {
+struct ecs_operand {
     struct event_value_context *context;
     struct event_value value;
     struct span text; /* UTF-8 that was taken out of the value's text; NULL data: nothing was */
 };
 
-/* Append ${source} as JSON. False: there is no value; the caller then restores the old size of the
+/* Append ${operand} as JSON. False: there is no value; the caller then restores the old size of the
  * buffer, as it may hold partial output. */
-bool ecs_convert(enum ecs_conversion how, struct span parameter, struct ecs_source *source,
+bool ecs_convert(enum ecs_conversion how, struct span parameter, struct ecs_operand *operand,
     struct ecs_sink *sink);
 
 /* The number that the conversion ${how}, `pid` or `caller`, writes. */
-bool ecs_convert_pid(enum ecs_conversion how, struct ecs_source *source, uint32_t *ret_pid);
+bool ecs_convert_pid(enum ecs_conversion how, struct ecs_operand *operand, uint32_t *ret_pid);
 
 /* Append ${utf8}, a constant of the table; elements of lists are separated by commas. */
 void ecs_convert_constant(struct span utf8, struct ecs_sink *sink);

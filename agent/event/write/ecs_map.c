@@ -91,15 +91,16 @@ static bool is_hidden(
 }
 
 static bool get_field(struct event_value_context *context, const struct ecs_map_member *member,
-    const struct event *event, struct ecs_source *ret_source)
+    const struct event *event, struct ecs_operand *ret_operand)
 {
-    *ret_source = (struct ecs_source){.context = context};
+    *ret_operand = (struct ecs_operand){.context = context};
     const struct field *field = find_field(event, member->property);
     if (!field || field->shape != FIELD_VALUE || !value_json_present(field) ||
         is_hidden(member, event, field)) {
         return false;
     }
-    ret_source->value = event_value_of(context, field->schema, span_make(field->data, field->size));
+    ret_operand->value = event_value_of(
+        context, field->schema, span_make(field->data, field->size));
     return true;
 }
 
@@ -121,11 +122,12 @@ static bool get_sid(const struct event_record *record, struct event_value *ret_v
     return true;
 }
 
-/* The value of a line in the text that ${source} has. */
-static bool look_within(struct span within, struct ecs_source *source)
+/* The value of a line in the text that ${operand} has. */
+static bool look_within(struct span within, struct ecs_operand *operand)
 {
-    return source->value.type == EVENT_VALUE_TEXT &&
-           ecs_text_pair(event_value_text(source->context, &source->value), within, &source->text);
+    return operand->value.type == EVENT_VALUE_TEXT &&
+           ecs_text_pair(
+               event_value_text(operand->context, &operand->value), within, &operand->text);
 }
 
 /* The first pid that ${count} members from number ${first} on have. */
@@ -133,10 +135,11 @@ static bool find_pid(struct event_value_context *context, const struct ecs_map_m
     uint16_t count, const struct event *event, uint32_t *ret_pid)
 {
     for (uint16_t i = 0; i < count; i++) {
-        struct ecs_source source;
+        struct ecs_operand operand;
         enum ecs_conversion how = (enum ecs_conversion)members[i].conversion;
-        if (members[i].origin == ECS_MAP_FIELD && get_field(context, &members[i], event, &source) &&
-            ecs_convert_pid(how, &source, ret_pid)) {
+        if (members[i].origin == ECS_MAP_FIELD &&
+            get_field(context, &members[i], event, &operand) &&
+            ecs_convert_pid(how, &operand, ret_pid)) {
             return true;
         }
     }
@@ -207,19 +210,19 @@ static bool is_of_device(struct span path)
     return span_equal(span_first(path, sizeof(start) - 1), span_text(start));
 }
 
-/* True if ${source} has the path of an image or file with a device, and the known process or file
+/* True if ${operand} has the path of an image or file with a device, and the known process or file
  * has it with a drive. */
 static bool is_known_better(const struct known *known, const struct ecs_map_member *member,
-    const struct ecs_source *source, const struct event *event)
+    const struct ecs_operand *operand, const struct event *event)
 {
     const struct event_process *process = known->is_own ? event->process : known->other;
     if (member->is_path) {
         return event->file && !is_of_device(event->file->path) &&
-               is_of_device(event_value_text(source->context, &source->value));
+               is_of_device(event_value_text(operand->context, &operand->value));
     }
     return member->is_image && process && process->executable.size &&
            !is_of_device(process->executable) &&
-           is_of_device(event_value_text(source->context, &source->value));
+           is_of_device(event_value_text(operand->context, &operand->value));
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -252,20 +255,20 @@ static void open_member(struct cursor *cursor, const struct ecs_map_member *memb
     cursor->sink.count = 0;
 }
 
-static bool get_source(const struct cursor *cursor, const struct ecs_map_member *member,
-    const struct event *event, struct ecs_source *source)
+static bool get_operand(const struct cursor *cursor, const struct ecs_map_member *member,
+    const struct event *event, struct ecs_operand *operand)
 {
     switch (member->origin) {
     case ECS_MAP_FIELD:
-        return get_field(source->context, member, event, source) &&
-               !is_known_better(&cursor->known, member, source, event) &&
-               (!member->within.size || look_within(member->within, source));
+        return get_field(operand->context, member, event, operand) &&
+               !is_known_better(&cursor->known, member, operand, event) &&
+               (!member->within.size || look_within(member->within, operand));
     case ECS_MAP_KEYWORDS:
-        return get_keywords(event->record, &source->value);
+        return get_keywords(event->record, &operand->value);
     case ECS_MAP_SID:
-        return get_sid(event->record, &source->value);
+        return get_sid(event->record, &operand->value);
     default:
-        source->value = fact_of(&cursor->known, member, event);
+        operand->value = fact_of(&cursor->known, member, event);
         return true;
     }
 }
@@ -273,17 +276,17 @@ static bool get_source(const struct cursor *cursor, const struct ecs_map_member 
 static bool add_value(struct cursor *cursor, const struct ecs_map_member *member,
     struct event_value_context *context, const struct event *event)
 {
-    struct ecs_source source = {.context = context};
+    struct ecs_operand operand = {.context = context};
     if (member->origin == ECS_MAP_CONSTANT) {
         ecs_convert_constant(member->constant, &cursor->sink);
         return true;
     }
-    if (!get_source(cursor, member, event, &source)) {
+    if (!get_operand(cursor, member, event, &operand)) {
         return false;
     }
-    return source.value.type != EVENT_VALUE_NONE &&
+    return operand.value.type != EVENT_VALUE_NONE &&
            ecs_convert(
-               (enum ecs_conversion)member->conversion, member->parameter, &source, &cursor->sink);
+               (enum ecs_conversion)member->conversion, member->parameter, &operand, &cursor->sink);
 }
 
 /* Add ${member}; without a value, restore the state before the call. */

@@ -18,14 +18,14 @@ uint8_t *event_file_put(uint8_t *p, const struct event_file *file)
 static void add_part(struct event_value_context *context, const struct event_file *file,
     const char *key, enum ecs_conversion how, struct buf *out)
 {
-    struct ecs_source source = {.context = context, .value = event_value_utf8(file->path)};
+    struct ecs_operand operand = {.context = context, .value = event_value_utf8(file->path)};
     struct ecs_sink sink;
     size_t size = out->size;
     sink.out = out;
     sink.is_list = false;
     sink.count = 0;
     buf_add_text(out, key);
-    if (!ecs_convert(how, span_make(NULL, 0), &source, &sink)) {
+    if (!ecs_convert(how, span_make(NULL, 0), &operand, &sink)) {
         out->size = size;
     }
 }

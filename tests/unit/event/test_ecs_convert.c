@@ -241,9 +241,9 @@ static bool convert(struct writer_fixture *f, struct event_value_context *contex
     enum ecs_conversion how, const char *parameter, struct ecs_sink *sink)
 {
     const struct field *field = &f->fields[0];
-    struct ecs_source source = {.context = context,
+    struct ecs_operand operand = {.context = context,
         .value = event_value_of(context, field->schema, span_make(field->data, field->size))};
-    return ecs_convert(how, span_text(parameter), &source, sink);
+    return ecs_convert(how, span_text(parameter), &operand, sink);
 }
 
 static void check(enum ecs_conversion how, const char *parameter, const struct piece *piece,
