@@ -11,7 +11,6 @@
 #include "config/config.h"
 #include "outputs/output.h"
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
 
 enum {
     SLICE_MS = 100,

@@ -4,7 +4,7 @@
 
 #include "base/span.h"
 #include "base/utf.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 
 /*

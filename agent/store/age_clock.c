@@ -1,6 +1,6 @@
 #include "store/age_clock.h"
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum { MINUTE_SECONDS = 60 };
 static const int64_t filetime_second = 10000000;

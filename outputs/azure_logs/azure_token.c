@@ -7,8 +7,8 @@
 #include "outputs/azure_logs/azure_assertion.h"
 #include "outputs/http/http_form.h"
 #include "outputs/http/http_token.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
 
 enum {
     MAX_TOKEN_BYTES = 64 * 1024,

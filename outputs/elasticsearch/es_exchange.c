@@ -6,6 +6,7 @@
 #include "outputs/compress.h"
 #include "outputs/elasticsearch/es_hosts.h"
 #include "outputs/http/http_status.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_system.h"
 
 enum {

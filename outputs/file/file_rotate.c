@@ -5,8 +5,8 @@
 
 #include "outputs/file/file_keep.h"
 #include "outputs/file/file_number.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_path.h"
-#include "platform/plat_system.h"
 
 enum { MAX_CHORES = 10000, MAX_TAKEN = 1000, MAX_PATH_BYTES = 32 * 1024 };
 

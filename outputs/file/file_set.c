@@ -6,8 +6,8 @@
 #include "base/grow.h"
 #include "outputs/file/file_number.h"
 #include "outputs/file/file_undo.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_path.h"
-#include "platform/plat_system.h"
 
 /*
  * Undo (file_undo.h). A batch is in the files completely or not at all, after a failed write, a

@@ -2,10 +2,10 @@
 
 #include <stdio.h>
 
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "platform/plat_rights.h"
-#include "platform/plat_system.h"
 
 enum { MAX_PATH_BYTES = 4096 };
 

@@ -24,7 +24,7 @@
 #include "outputs/file/file_try.h"
 #include "outputs/output.h"
 #include "outputs/template_check.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum {
     LEAST_CHORE_BYTES = 256 * 1024,

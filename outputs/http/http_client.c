@@ -20,7 +20,7 @@
 #include "outputs/http/http_curl.h"
 #include "outputs/http/http_failure.h"
 #include "outputs/http/proxy/http_proxy.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum {
     LOOK_MS = 200, /* between two checks of `stopping` */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum {
     SLICE_MS = 100,

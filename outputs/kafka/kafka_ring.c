@@ -5,6 +5,7 @@
 #include "base/crc32c.h"
 #include "outputs/delivery_id.h"
 #include "outputs/kafka/kafka_topic.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_system.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include "base/grow.h"
 #include "outputs/delivery_id.h"
 #include "outputs/http/http_frame.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum {
     KEPT_MAX_BYTES = 64 * 1024,

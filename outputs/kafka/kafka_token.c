@@ -7,7 +7,7 @@
 #include "base/filetime.h"
 #include "outputs/http/http_form.h"
 #include "outputs/http/http_token.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum { KEPT_MAX_BYTES = 1024 * 1024, FORM_MAX_BYTES = 256 * 1024, REASON_BYTES = 300 };
 

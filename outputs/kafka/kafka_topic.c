@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum { SLICE_MS = 100, NS_PER_MS = 1000000, ASK_MS = 30000, REASON_BYTES = 300 };
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum {
     KEPT_MAX_BYTES = 64 * 1024,

@@ -10,8 +10,8 @@
 
 #include "outputs/http/http_ca.h"
 #include "outputs/http/http_curl.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_datagrams.h"
-#include "platform/plat_system.h"
 
 enum { LOOK_MS = 50, ADDRESS_MAX_BYTES = 300, NS_PER_MS = 1000000 };
 

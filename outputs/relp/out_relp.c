@@ -9,7 +9,7 @@
 #include "outputs/net/net_stream.h"
 #include "outputs/relp/relp_frame.h"
 #include "outputs/syslog/syslog_message.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum {
     FRAMES_MAX_BYTES = 256 * 1024 * 1024,

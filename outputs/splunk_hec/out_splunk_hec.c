@@ -15,6 +15,7 @@
 #include "outputs/splunk_hec/hec_frame.h"
 #include "outputs/splunk_hec/hec_reply.h"
 #include "outputs/splunk_hec/hec_try.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_system.h"
 
 enum {

@@ -21,8 +21,8 @@
 #include "outputs/http/http_platform.h"
 #include "outputs/net/net_stream.h"
 #include "outputs/syslog/syslog_message.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_datagrams.h"
-#include "platform/plat_system.h"
 
 enum {
     UDP_MAX_BYTES = 65000,

@@ -13,7 +13,7 @@
 #include "event/write/event_formats.h"
 #include "input/registry/registry.h"
 #include "pipeline/assembly/pipeline.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 struct bench {
     const char *path;

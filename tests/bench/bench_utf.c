@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/utf.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum { TEXT_UNITS = 64 * 1024, TEXT_BYTES = TEXT_UNITS * 2, ENGINES = 4 };
 

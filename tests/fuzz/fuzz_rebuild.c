@@ -7,7 +7,6 @@
 #include "fuzz/fuzz.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
-#include "platform/plat_system.h"
 #include "store/catalogue/catalogue_batches.h"
 #include "store/disk/frame.h"
 #include "store/store.h"

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "cli/commands/cli_main.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
+#include "platform/plat_process.h"
 #include "platform/plat_thread.h"
 #include "sim_script.h"
 #include "support/etw_sim/sim_registry.h"

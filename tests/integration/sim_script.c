@@ -11,7 +11,7 @@
 
 #include "etw/session/etw_control.h"
 #include "input/windows/session/etw_session.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "support/etw_sim/sim_boot.h"
 
 enum { MAX_PROVIDERS = 16, WAIT_MS = 60000, TICK_MS = 2, EXIT_SCRIPT = 98 };

@@ -1,8 +1,8 @@
 #ifndef ETWSHIP_TESTS_SUPPORT_AWAIT_H
 #define ETWSHIP_TESTS_SUPPORT_AWAIT_H
 
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
 #include "support/test.h"
 
 /*

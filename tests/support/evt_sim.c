@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "etw/etw_text.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "support/evt_sim_own.h"
 #include "support/evt_sim_signal.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /* `*`, or `*[System[…]]` with and, or, parentheses; EventID and Level compared with numbers;
  * Provider[@Name='…']; TimeCreated[timediff(@SystemTime) <= …]. Each comparison is a term. */

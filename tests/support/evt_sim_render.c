@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "etw/etw_text.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "support/evt_sim_own.h"
 #include "support/evt_sim_xml.h"
 

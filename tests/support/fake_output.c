@@ -5,7 +5,7 @@
 
 #include "config/config.h"
 #include "outputs/delivery_id.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 
 enum { RECEIVED_MAX_BYTES = 1 << 30, LOOK_AGAIN_MS = 10 };

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "pipeline/assembly/pipeline.h"
-#include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "support/fake_output.h"
 #include "support/test.h"

@@ -10,8 +10,9 @@
 #include "base/utf.h"
 #include "base/visible.h"
 #include "event/shape/ecs_version.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
+#include "platform/plat_process.h"
 #include "platform/plat_thread.h"
 
 /*

@@ -5,8 +5,8 @@
 #include "base/put.h"
 #include "config/config_text.h"
 #include "input/etl/etl_file.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
 
 enum {
     MOST_FILES = 100, /* that are looked at */

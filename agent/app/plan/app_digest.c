@@ -7,7 +7,6 @@
 #include "config/config_image.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
-#include "platform/plat_system.h"
 
 enum { MAX_PATH_BYTES = 4096 };
 

@@ -6,7 +6,7 @@
 #include "event/formats/event_format.h"
 #include "event/write/event_path.h"
 #include "event/write/event_writer.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum { MAX_BYTES = 1024 * 1024, MAX_REASON = 800 };
 

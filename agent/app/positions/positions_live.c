@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "app/positions/positions_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * Tracks the time up to which outputs have delivered everything of a live session. Its events

@@ -7,7 +7,7 @@
 #include "app/run/agent_unsure.h"
 #include "app/run/agent_view.h"
 #include "app/watch/agent_metrics.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "status/metric_json.h"
 
 /*

@@ -8,7 +8,7 @@
 #include "app/run/agent_own.h"
 #include "app/run/agent_push.h"
 #include "pipeline/assembly/budget.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * The order of things. Making: data folder, positions, inputs, pipeline. Start: the pipeline's

@@ -1,6 +1,6 @@
 #include "app/run/agent_life.h"
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 #define BIT(state) (1u << AGENT_STATE_##state)
 

@@ -1,8 +1,8 @@
 #include "app/run/agent_process_tables.h"
 
 #include "pipeline/assembly/budget.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_processes.h"
-#include "platform/plat_system.h"
 #include "platform/plat_volumes.h"
 
 static bool make_live(struct agent_process_tables *processes, size_t max_bytes,

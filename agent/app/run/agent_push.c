@@ -8,6 +8,7 @@
 #include "app/run/agent_view.h"
 #include "base/filetime.h"
 #include "base/guid.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "status/metric_otlp.h"

@@ -9,7 +9,7 @@
 #include "app/run/agent_server.h"
 #include "app/run/agent_setup.h"
 #include "config/config_image.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 static const uint64_t first_pause_ns = UINT64_C(1000000000);
 static const uint64_t longest_pause_ns = UINT64_C(60000000000);

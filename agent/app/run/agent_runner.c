@@ -8,9 +8,9 @@
 #include "app/run/agent_push.h"
 #include "app/run/agent_server.h"
 #include "app/run/agent_setup.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_limits.h"
 #include "platform/plat_path.h"
-#include "platform/plat_system.h"
 #include "store/store.h"
 
 /*

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "app/config/app_memory.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "schema/events/kernel_names.h"
 
 static void warn_schema(void *self, const char *text)

@@ -6,7 +6,7 @@
 #include "app/run/agent_runner.h"
 #include "app/run/agent_setup.h"
 #include "pipeline/work/tap.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum { MAX_VALUE_BYTES = 8192, DEFAULT_RATE = 100 };
 

@@ -4,7 +4,7 @@
 
 #include "app/run/agent_own.h"
 #include "app/watch/agent_metrics.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * The agent is borrowed for as long as its ledger is copied and its spool is asked, and no longer.

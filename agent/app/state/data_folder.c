@@ -4,7 +4,6 @@
 
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
-#include "platform/plat_system.h"
 
 bool data_folder_path(
     const char *folder, const char *name, char path[DATA_FOLDER_PATH_BYTES], struct error *err)

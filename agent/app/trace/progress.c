@@ -2,7 +2,8 @@
 
 #include <stdio.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
+#include "platform/plat_process.h"
 
 enum { BAR_WIDTH = 40 };
 

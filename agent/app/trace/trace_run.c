@@ -3,7 +3,8 @@
 #include <stdatomic.h>
 
 #include "app/trace/progress.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
+#include "platform/plat_process.h"
 
 /*
  * The pipeline's threads are those of its parts. The worker shows events to the observer, and stops

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/order.h"
 #include "base/visible.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum { MAX_PROVIDERS = 4096, MAX_OUTPUTS = 64, SHOWN = 12, RECENT_ROWS = 64 };
 

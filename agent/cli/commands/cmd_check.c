@@ -16,7 +16,6 @@
 #include "config/config_value.h"
 #include "outputs/registry/registry.h"
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
 
 /* `etwship check`: report errors in a configuration, and show what it means. */
 

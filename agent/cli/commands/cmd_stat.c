@@ -10,8 +10,8 @@
 #include "input/etl/evtx_file.h"
 #include "input/file/input_file.h"
 #include "input/file/trace_box.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
 
 /* `etwship stat`: summarise a trace, and how much of it can be decoded. */
 

@@ -10,6 +10,7 @@
 #include "cli/options/config_options.h"
 #include "cli/text/support_part.h"
 #include "config/config_secrets.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 

@@ -3,7 +3,8 @@
 #include "cli/options/config_options.h"
 #include "cli/text/agent_ask.h"
 #include "cli/text/top_text.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
+#include "platform/plat_process.h"
 
 /* `etwship top`: show the rates of a running agent on a terminal. */
 

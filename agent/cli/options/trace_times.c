@@ -6,8 +6,8 @@
 #include "config/config_value.h"
 #include "input/etl/etl_file.h"
 #include "input/file/trace_box.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
 
 /* ---- what traces say of their times ---------------------------------------------------------- */
 

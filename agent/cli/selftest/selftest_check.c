@@ -6,7 +6,7 @@
 
 #include "base/order.h"
 #include "config/config.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * Lines have the native format; the keys searched for are unique before the payload. Everything

@@ -6,7 +6,7 @@
 #include "etw/etw_api.h"
 #include "etw/etw_names.h"
 #include "etw/session/etw_control.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * Does Windows know a TraceLogging provider by the GUID that follows from its name (etw_known.h)?

@@ -2,7 +2,7 @@
 #include "etw/enable/etw_enable.h"
 #include "etw/etw_api.h"
 #include "etw/session/etw_control.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 
 /*

@@ -5,7 +5,7 @@
 
 #include "base/guid.h"
 #include "etw/etw_api.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 
 /*

@@ -7,7 +7,6 @@
 #include "cli/service/autologger_text.h"
 #include "etw/etw_hold.h"
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
 
 /* `etwship autologger`: the sessions that Windows starts at boot, from the same configuration. */
 

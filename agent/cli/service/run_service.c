@@ -6,6 +6,7 @@
 #include "app/plan/app_digest.h"
 #include "app/plan/app_policy.h"
 #include "cli/options/config_options.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"

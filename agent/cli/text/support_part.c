@@ -19,10 +19,12 @@
 #include "cli/text/version_text.h"
 #include "config/config_show.h"
 #include "config/config_value.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
 #include "platform/plat_host.h"
 #include "platform/plat_limits.h"
 #include "platform/plat_path.h"
+#include "platform/plat_process.h"
 #include "platform/plat_system.h"
 #include "store/disk/disk.h"
 

@@ -6,7 +6,7 @@
 #include "etw/enable/etw_registrations.h"
 #include "etw/etw_api.h"
 #include "etw/etw_names.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /* The querying thread holds `busy`, mostly for microseconds: other threads would need the same
  * list. */

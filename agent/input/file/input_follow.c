@@ -2,8 +2,8 @@
 
 #include "input/etl/etl_probe.h"
 #include "input/file/input_file_own.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
 
 /*
  * Growing files are read in rounds, each in turn, so that no file blocks another, even if it is

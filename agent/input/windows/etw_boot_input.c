@@ -5,6 +5,7 @@
 #include "etw/session/etw_control.h"
 #include "input/file/input_file.h"
 #include "input/windows/etw_boot.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"

@@ -8,7 +8,6 @@
 #include "input/windows/etw_order.h"
 #include "input/windows/etw_record.h"
 #include "input/windows/etw_turn.h"
-#include "platform/plat_system.h"
 
 /*
  * The callback copies and returns: no allocation, lock or system call per event. It takes the turn

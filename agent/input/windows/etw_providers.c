@@ -10,7 +10,7 @@
 #include "etw/etw_api.h"
 #include "input/windows/etw_provider_names.h"
 #include "input/windows/etw_tell.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /* The list of this machine's providers may be as old as this fraction of the look-up interval:
  * sessions that start or look up at about the same time share a list. */

@@ -4,7 +4,7 @@
 
 #include "etw/etw_api.h"
 #include "input/record/host_facts.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 static const uint64_t unit_hz = 10000000; /* of FILETIME */
 

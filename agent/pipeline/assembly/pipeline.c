@@ -7,7 +7,7 @@
 #include "pipeline/assembly/budget.h"
 #include "pipeline/assembly/pipeline_tables.h"
 #include "pipeline/assembly/spool_setup.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * Assembly only: the threads and locks are those of the parts.

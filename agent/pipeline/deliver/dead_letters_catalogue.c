@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "pipeline/deliver/dead_letters.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 #include "store/catalogue/catalogue_letters.h"
 #include "store/letters/letter_files.h"

@@ -9,6 +9,7 @@
 #include "pipeline/deliver/delivery_part.h"
 #include "pipeline/deliver/refusals.h"
 #include "pipeline/deliver/too_old.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_system.h"
 
 /*

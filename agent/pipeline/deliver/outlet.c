@@ -5,7 +5,7 @@
 #include "pipeline/deliver/outlet_checkpoint.h"
 #include "pipeline/deliver/outlet_lane.h"
 #include "pipeline/deliver/outlet_parked.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * Life and state of an outlet; its work is done in lanes (outlet_lane.h).

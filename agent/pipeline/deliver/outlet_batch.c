@@ -6,7 +6,7 @@
 #include "base/grow.h"
 #include "pipeline/deliver/outlet_checkpoint.h"
 #include "pipeline/deliver/outlet_parked.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * Delivers the batch of a lane. The host sends those records that the output does not have yet.

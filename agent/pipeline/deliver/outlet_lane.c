@@ -5,7 +5,7 @@
 #include "pipeline/deliver/outlet_batch.h"
 #include "pipeline/deliver/outlet_checkpoint.h"
 #include "pipeline/deliver/outlet_parked.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * A lane takes a batch from the cursor, lets its host deliver it, and settles it (outlet_batch.c).

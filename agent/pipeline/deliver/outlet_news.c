@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum { MAX_LINE_BYTES = 900 };
 

@@ -1,7 +1,6 @@
 #include "pipeline/deliver/outlet_parked.h"
 
 #include "pipeline/deliver/outlet_batch.h"
-#include "platform/plat_system.h"
 
 /*
  * A held batch is in the spool, not acked, and in `parking`. The lane that claims it has it

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "pipeline/deliver/parking_own.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_system.h"
 
 /* The groups of a route stand in the order of their batches' numbers, whichever thread was first to

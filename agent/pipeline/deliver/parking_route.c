@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "pipeline/deliver/parking_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /* Routes are a list that is looked through: there are few, and each is asked for once per batch. */
 enum { NS_PER_MS = 1000 * 1000, REST_PER_TRY = 4 };

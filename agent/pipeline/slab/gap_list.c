@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum {
     GAP_BYTES = 0, /* a gap lies in the slab's head */

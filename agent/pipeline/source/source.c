@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "pipeline/source/source_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "process/file_events.h"
 #include "process/process_events.h"
 

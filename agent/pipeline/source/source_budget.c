@@ -1,5 +1,5 @@
 #include "pipeline/source/source_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * The clock of budgets is read occasionally while events arrive, and at each pause of the input.

@@ -1,6 +1,6 @@
 #include "pipeline/slab/guard_slab.h"
 #include "pipeline/source/source_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum { MAX_REPORTS = 32 /* of a guard, under way at once */ };
 

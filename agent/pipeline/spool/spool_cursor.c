@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/grow.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * The durable spool as an output uses it. A cursor has some rows ahead, which the writer refills

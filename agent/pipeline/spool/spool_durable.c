@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "pipeline/spool/spool_durable_own.h"
-#include "platform/plat_system.h"
 
 /*
  * The durable spool as the sealer and the pipeline use it: creation, start, end. The rest is in the

@@ -2,6 +2,7 @@
 
 #include "pipeline/spool/batch_list.h"
 #include "pipeline/spool/spool.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "store/age_clock.h"

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "pipeline/spool/spool_durable_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * The thread that owns the store while the spool runs. It works in rounds: take the appended

@@ -2,7 +2,7 @@
 
 #include "pipeline/record/event_text.h"
 #include "pipeline/work/decode_worker_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 
 /*

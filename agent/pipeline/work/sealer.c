@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "pipeline/work/sealer_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 
 /*

@@ -1,5 +1,5 @@
 #include "pipeline/work/sealer_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 enum {
     RETRY_MS = 50,

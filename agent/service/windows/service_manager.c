@@ -2,7 +2,7 @@
 #include <string.h>
 #include <windows.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/windows/plat_wide.h"
 #include "service/windows/service_own.h"
 

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/grow.h"
 #include "base/order.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 
 enum { LOOK_MS = 200 }; /* time between two checks of `stopping` */

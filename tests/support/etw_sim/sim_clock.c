@@ -3,7 +3,7 @@
  * clocks follow. A manual clock is a number; a real one is the monotonic clock, and a thread runs
  * what falls due: flush timers, capture state timers, the logger's turns, sources of events.
  */
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "support/etw_sim/sim_state.h"
 
 enum { REAL_STEP_MS = 1, IDLE_STEP_MS = 20 };

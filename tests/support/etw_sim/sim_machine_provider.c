@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "support/etw_sim/sim_machine_own.h"
 
 struct provider {

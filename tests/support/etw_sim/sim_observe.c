@@ -1,7 +1,7 @@
 /* Functions with which tests query and move sessions. */
 #include <stdlib.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "support/etw_sim/sim_state.h"
 
 uint64_t etw_sim_session_add(

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "event/model/kernel_groups.h"
 #include "input/etl/etl_merge.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "support/etl_encode.h"
 #include "support/etw_sim/sim_state.h"
 

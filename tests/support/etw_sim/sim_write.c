@@ -2,7 +2,7 @@
  * Writing events. All sessions that want one are first asked for room. One without room fails the
  * event for the others, too, except for those with INDEPENDENT_SESSION (logging-mode-constants).
  */
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "support/etl_encode.h"
 #include "support/etl_put.h"
 #include "support/etw_sim/sim_state.h"

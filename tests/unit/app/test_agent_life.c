@@ -1,6 +1,6 @@
 #include "app/run/agent_life.h"
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "support/test.h"
 
 enum { RUN, WAY, STOP, UP, END, STATES };

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "etw/etw_registry.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
-#include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "service/service_api.h"
 #include "support/await.h"

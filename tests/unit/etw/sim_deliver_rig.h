@@ -3,7 +3,6 @@
 
 #include "support/test.h"
 
-#include "platform/plat_system.h"
 #include "support/etw_sim/etw_sim_rig.h"
 
 /* A simulated Windows with one provider, and the ledger of its sessions. */

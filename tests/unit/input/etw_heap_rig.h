@@ -6,6 +6,7 @@
 #include "platform/plat_child.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
+#include "platform/plat_process.h"
 #include "platform/plat_rights.h"
 #include "support/await.h"
 #include "support/etl_put.h"

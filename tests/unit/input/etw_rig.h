@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "input/windows/session/etw_session.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 #include "support/await.h"
 #include "support/etw_sim/etw_sim.h"

@@ -6,7 +6,7 @@
 #include "event/model/record.h"
 #include "input/input.h"
 #include "input/live/evt_options.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 #include "support/evt_sim.h"
 #include "support/test.h"

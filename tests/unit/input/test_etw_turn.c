@@ -1,6 +1,6 @@
 #include "input/windows/etw_turn.h"
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "support/test.h"
 
 enum { ROUNDS = 20000 };

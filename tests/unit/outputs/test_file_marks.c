@@ -11,7 +11,6 @@
 #include "outputs/outputs.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
-#include "platform/plat_system.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 

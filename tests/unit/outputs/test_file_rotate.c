@@ -1,6 +1,6 @@
 #include "outputs/file/file_rotate.h"
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "unit/outputs/file_rig.h"
 
 /* Rotation through the output itself. */

@@ -1,6 +1,6 @@
 #include "delivery_rig.h"
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /* Records whose destination accepts nothing now, and records that have become too old. */
 

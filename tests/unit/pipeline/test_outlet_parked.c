@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /* An output with a route that accepts nothing for a while. A record is a line "ROUTE N". */
 

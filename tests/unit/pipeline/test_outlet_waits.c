@@ -1,6 +1,5 @@
 #include "outlet_rig.h"
 
-#include "platform/plat_system.h"
 #include "support/await.h"
 
 /* Destinations with a wrong set-up, or that ask for time. */

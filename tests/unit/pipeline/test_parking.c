@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "support/test.h"
 
 /* Which batches are claimed at what time, and which records of them are left. */

@@ -1,4 +1,3 @@
-#include "platform/plat_system.h"
 #include "store/catalogue/catalogue_sources.h"
 #include "support/await.h"
 #include "unit/pipeline/spool_rig.h"

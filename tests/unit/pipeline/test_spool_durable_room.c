@@ -1,5 +1,5 @@
 #include "pipeline/spool/spool_durable_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "unit/pipeline/spool_rig.h"
 
 /* Limits and faults: memory, a full spool, a full or failing disk, and damage on it. */

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
+#include "platform/plat_process.h"
 #include "platform/plat_rights.h"
-#include "platform/plat_system.h"
 #include "support/await.h"
 #include "support/temp_folder.h"
 #include "support/test.h"

@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };

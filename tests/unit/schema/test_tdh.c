@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "platform/plat_system.h"
 #include "schema/cache/schema_cache.h"
 #include "schema/windows/tdh_registry.h"
 #include "support/decode_json.h"

@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 
 #include "etw/etw_api.h"
-#include "platform/plat_system.h"
 #include "support/await.h"
 #include "support/etl_mix_schema.h"
 #include "support/etw_sim/sim_tdh.h"

@@ -14,7 +14,7 @@
 #include "input/windows/eventlog/evt_channel.h"
 #include "input/windows/eventlog/evt_messages.h"
 #include "input/windows/eventlog/evt_render.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * Channels of the Windows Event Log. All subscriptions raise one signal. The session's thread reads

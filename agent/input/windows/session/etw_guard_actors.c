@@ -13,7 +13,8 @@
 #include "etw/etw_hold.h"
 #include "etw/session/etw_control.h"
 #include "input/windows/etw_consume.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
+#include "platform/plat_process.h"
 #include "platform/plat_thread.h"
 
 /*

@@ -7,7 +7,7 @@
 
 #include "etw/etw_api.h"
 #include "input/windows/session/etw_session_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * Threads: everything runs on the thread of etw_session_run except callbacks of the consumer

@@ -1,6 +1,6 @@
 #include "etw/session/etw_control.h"
 #include "input/windows/session/etw_session_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /* Reports to the sink what is missing in a session, and to the agent why nothing is read. */
 

@@ -5,7 +5,7 @@
 #include "base/grow.h"
 #include "etw/etw_api.h"
 #include "input/windows/session/etw_session_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * The guard of a session. etw_guard_judge makes its decisions, etw_guard_policy limits its actions;

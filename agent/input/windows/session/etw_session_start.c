@@ -4,7 +4,7 @@
 #include "etw/etw_privilege.h"
 #include "input/windows/etw_boot.h"
 #include "input/windows/session/etw_session_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * Obtains the ETW session. A running session with the name is ours if the name is ours or, for the

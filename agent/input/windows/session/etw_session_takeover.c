@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "input/windows/session/etw_session_own.h"
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 /*
  * Hand-over of an ETW session from one input to the next in this process (input_ops.continues). The

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_process.h"
 #include "platform/plat_thread.h"
 
 /*

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <windows.h>
 
-#include "platform/plat_system.h"
+#include "platform/plat_clock.h"
 
 _Static_assert(sizeof(SRWLOCK) <= sizeof(struct plat_mutex), "plat_mutex is too small");
 _Static_assert(sizeof(CONDITION_VARIABLE) <= sizeof(struct plat_cond), "plat_cond is too small");
