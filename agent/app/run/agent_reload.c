@@ -46,7 +46,7 @@ static struct agent_setup *prepare(
 {
     struct error err;
     struct agent_setup *next = agent_setup_create(
-        runner->common.settings, runner->common.log, config, true, &err);
+        runner->common.settings, runner, config, true, &err);
     if (next && may_change(&before->config, &next->config, &err) && agent_setup_try(next, &err)) {
         return next;
     }

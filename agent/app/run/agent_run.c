@@ -166,9 +166,9 @@ static bool start(
     set_current(runner);
     runner->control = plat_thread_start("control", agent_runner_keep_time, runner, err);
     agent_server_apply(runner->server, config);
-    *ret_setup = runner->control ? agent_setup_create(runner->common.settings, runner->common.log,
-                                       config, false, err)
-                                 : NULL;
+    *ret_setup = runner->control
+                     ? agent_setup_create(runner->common.settings, runner, config, false, err)
+                     : NULL;
     if (!*ret_setup || !take_folder(runner, config, err) ||
         !agent_runner_begin(runner, *ret_setup, ret_stuck, err)) {
         return false;

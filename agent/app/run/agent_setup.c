@@ -3,16 +3,21 @@
 #include <stdlib.h>
 
 #include "app/config/app_memory.h"
+#include "app/log/log.h"
+#include "app/run/agent_runner.h"
 #include "platform/plat_clock.h"
 #include "schema/events/kernel_names.h"
 
+/* Also while an agent runs, if TDH hangs: the log may be another one than at the beginning. */
 static void warn_schema(void *self, const char *text)
 {
-    log_write_as(self, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_WARNING, NULL, "%s", text);
+    struct log *log = agent_runner_hold_log(self);
+    log_write_as(log, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_WARNING, NULL, "%s", text);
+    agent_runner_release_log(self);
 }
 
 static bool read_schemas(struct agent_setup *setup, const struct agent_run_settings *run,
-    struct log *log, struct error *err)
+    struct agent_runner *runner, struct error *err)
 {
     const struct app_config *config = &setup->config;
     size_t count;
@@ -27,14 +32,14 @@ static bool read_schemas(struct agent_setup *setup, const struct agent_run_setti
         .pack = run->schema_pack,
         .tmf = run->schema_tmf,
         .warn = warn_schema,
-        .warn_self = log};
+        .warn_self = runner};
     setup->schemas = schema_shared_create(&settings, err);
     free(paths);
     return setup->schemas != NULL;
 }
 
-struct agent_setup *agent_setup_create(const struct agent_run_settings *settings, struct log *log,
-    const struct app_config *config, bool owns, struct error *err)
+struct agent_setup *agent_setup_create(const struct agent_run_settings *settings,
+    struct agent_runner *runner, const struct app_config *config, bool owns, struct error *err)
 {
     struct agent_setup *setup = calloc(1, sizeof(*setup));
     struct app_config given = *config;
@@ -53,7 +58,7 @@ struct agent_setup *agent_setup_create(const struct agent_run_settings *settings
     /* First of all: a file that changes while it is read is news to the next reload. */
     setup->shown = app_digest_shown(&setup->config);
     bool good = app_digest_take(&setup->config, &setup->digest, err) &&
-                read_schemas(setup, settings, log, err);
+                read_schemas(setup, settings, runner, err);
     plan.schemas = setup->schemas;
     if (!good || !agent_plan_init(&setup->plan, &plan, err)) {
         agent_setup_destroy(setup);

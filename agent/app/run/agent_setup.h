@@ -6,6 +6,8 @@
 #include "app/run/agent_run.h"
 #include "schema/cache/schema_shared.h"
 
+struct agent_runner;
+
 /*
  * A configuration, and everything that is made of it without touching what runs: the plan with its
  * filters, and the definitions of events. Read-only once made. Agents borrow it, one after the
@@ -22,9 +24,10 @@ struct agent_setup {
 };
 
 /* Of ${config}, which is the setup's from here on if it ${owns} it, also on failure; else it
- * outlives the setup. Warnings go to ${log}, within this call. NULL with ${err} set. */
-struct agent_setup *agent_setup_create(const struct agent_run_settings *settings, struct log *log,
-    const struct app_config *config, bool owns, struct error *err);
+ * outlives the setup. Warnings go to the log that ${runner} has when they come, which may be long
+ * after this call. NULL with ${err} set. */
+struct agent_setup *agent_setup_create(const struct agent_run_settings *settings,
+    struct agent_runner *runner, const struct app_config *config, bool owns, struct error *err);
 void agent_setup_destroy(struct agent_setup *setup); /* NULL is fine */
 
 /* The input of session ${index} of the plan, as one that knows of nothing else, and is not to run.

@@ -69,7 +69,8 @@ struct schema_source_settings {
     /* Set by schema_shared_create and schema_source_set_init: true if some source reads files with
      * the ending of ${path}. NULL: no other source does. */
     bool (*is_read)(const char *path);
-    /* Called with one line of text for each unusable file; may be NULL. */
+    /* Called with one line of text: for each unusable file, while sources are made; and if the
+     * system does not answer, on any thread as long as they live. May be NULL. */
     void (*warn)(void *warn_self, const char *text);
     void *warn_self;
 };
