@@ -1,10 +1,27 @@
 #define _GNU_SOURCE
 
+#include "etw/session/etw_kernel.h"
 #include "etw_guard_rig.h"
+#include "input/windows/etw_kept.h"
 #include "support/await.h"
 #include "support/etw_sim/etw_sim.h"
+#include "support/temp_folder.h"
 
 /* Other programs stop a session, its reader or change the clock; the guard reacts. */
+
+static char folder[TEMP_FOLDER_BYTES];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return temp_folder_make(folder, "guard");
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return temp_folder_remove(folder);
+}
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
@@ -173,8 +190,8 @@ static void a_stop_while_no_reader_can_be_had_ends_the_session(void **state)
 static struct {
     const struct etw_api *simulated;
     struct rig *rig;
-    bool is_refused;
-    bool has_come; /* that stop */
+    const struct etw_sim_session_options *theirs; /* they are faster; NULL: the stop is refused */
+    bool has_come;                                /* that stop */
 } renewal;
 
 static uint32_t stop_at_renewal(
@@ -185,24 +202,24 @@ static uint32_t stop_at_renewal(
         renewal.has_come = true;
         etw_session_stop(renewal.rig->session);
     }
-    if (comes && renewal.is_refused) {
+    if (comes && !renewal.theirs) {
         return ETW_ERROR_ACCESS_DENIED;
     }
     uint32_t code = renewal.simulated->ControlTraceW(session, name, properties, control);
-    if (comes) { /* another program is faster */
-        const struct etw_sim_session_options theirs = {.name = NAME, .mode = ETW_MODE_REAL_TIME};
-        assert_true(etw_sim_session_add(renewal.rig->sim, &theirs, NULL) != 0);
+    if (comes) {
+        assert_true(etw_sim_session_add(renewal.rig->sim, renewal.theirs, NULL) != 0);
     }
     return code;
 }
 
 /* A session loses its reader, and is asked to stop when a new one cannot be had. */
-static void fail_to_renew(struct rig *rig, bool is_refused)
+static void fail_to_renew(struct rig *rig, const struct etw_sim_session_options *theirs,
+    void (*start_it)(struct rig *rig))
 {
     rig_init(rig, NULL);
     renewal.simulated = etw_sim_api(rig->sim);
     renewal.rig = rig;
-    renewal.is_refused = is_refused;
+    renewal.theirs = theirs;
     renewal.has_come = false;
     static struct etw_api table;
     table = *renewal.simulated;
@@ -210,7 +227,7 @@ static void fail_to_renew(struct rig *rig, bool is_refused)
     etw_api_use(&table);
     add_provider(rig);
     assert_true(etw_sim_fail(rig->sim, "ProcessTrace", 1, 1, ETW_ERROR_NO_SYSTEM_RESOURCES));
-    start(rig);
+    start_it(rig);
     rig_join(rig);
     assert_true(renewal.has_come);
     assert_true(rig_has_note(rig, "trying again"));
@@ -221,7 +238,7 @@ static void a_stop_after_no_new_session_could_be_had_ends_the_old_one(void **sta
 {
     (void)state;
     struct rig rig;
-    fail_to_renew(&rig, true);
+    fail_to_renew(&rig, NULL, start);
     assert_nothing_left(&rig);
     rig_fini(&rig);
 }
@@ -229,9 +246,33 @@ static void a_stop_after_no_new_session_could_be_had_ends_the_old_one(void **sta
 static void a_stop_after_another_program_took_the_name_leaves_its_session(void **state)
 {
     (void)state;
+    static const struct etw_sim_session_options theirs = {.name = NAME, .mode = ETW_MODE_REAL_TIME};
     struct rig rig;
-    fail_to_renew(&rig, false);
+    fail_to_renew(&rig, &theirs, start);
     assert_true(etw_sim_session_runs(rig.sim, NAME));
+    rig_fini(&rig);
+}
+
+static void start_kernel_logger(struct rig *rig)
+{
+    static const char *flags[] = {"process"};
+    const struct live_kernel settings = {
+        .session = rig->settings.session, .groups = {.flags = {flags, 1}}};
+    rig->data_dir = folder; /* has the note by which it is recognised as ours */
+    rig_start_as(rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
+}
+
+/* It has the handle that ours had. */
+static void a_stop_after_another_program_took_the_kernel_logger_leaves_it(void **state)
+{
+    (void)state;
+    struct etw_sim_session_options theirs = {
+        .name = ETW_KERNEL_LOGGER, .mode = ETW_MODE_REAL_TIME, .enable_flags = 0x10000};
+    struct rig rig;
+    theirs.guid = etw_kernel_guid;
+    fail_to_renew(&rig, &theirs, start_kernel_logger);
+    assert_true(etw_sim_session_runs(rig.sim, ETW_KERNEL_LOGGER));
+    etw_kept_delete(folder, "test");
     rig_fini(&rig);
 }
 
@@ -353,10 +394,11 @@ int main(void)
         cmocka_unit_test(a_stop_while_no_reader_can_be_had_ends_the_session),
         cmocka_unit_test(a_stop_after_no_new_session_could_be_had_ends_the_old_one),
         cmocka_unit_test(a_stop_after_another_program_took_the_name_leaves_its_session),
+        cmocka_unit_test(a_stop_after_another_program_took_the_kernel_logger_leaves_it),
         cmocka_unit_test(a_session_of_another_program_continues_without_a_reader),
         cmocka_unit_test(buffers_that_are_not_read_in_time_are_told),
         cmocka_unit_test(only_how_late_events_are_read_counts),
         cmocka_unit_test(a_clock_that_is_set_is_told_in_both_directions),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -429,6 +429,7 @@ enum input_end etw_session_run(
             }
             if (why.code == ERR_CONFIG || s->env.once) {
                 *err = why;
+                leave(s, !s->plan->keeps);
                 etw_session_end_unclaimed(s);
                 return INPUT_FAILED;
             }

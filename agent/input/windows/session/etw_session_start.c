@@ -369,14 +369,17 @@ void etw_session_detach(struct etw_session *s)
     s->owned = false;
 }
 
-/* True if the session that had the state ${was} does not run any more. */
+/* True if our session that had the state ${was} does not run any more. The handle of the NT Kernel
+ * Logger does not depend on its owner, so its look must match as well. */
 static bool is_gone(const struct etw_session *s, const struct etw_session_state *was)
 {
     struct etw_session_state now;
     struct error err = {0};
-    return etw_control_query(s->plan->name, &now, &err)
-               ? now.handle != was->handle
-               : err.os_code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
+    if (!etw_control_query(s->plan->name, &now, &err)) {
+        return err.os_code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
+    }
+    struct guid look = etw_kept_look(&now);
+    return now.handle != was->handle || (!s->plan->ours && !guid_equal(&look, &s->look));
 }
 
 bool etw_session_get(struct etw_session *s, struct error *err)
