@@ -93,6 +93,8 @@ void etl_left_out_close(struct etl_left_out *left_out, const struct etl_scope *l
     *left_out->budget -= used(left_out) - before;
 }
 
+_Static_assert(offsetof(struct etl_left_out_buffer, offset) == 0, "order_place");
+
 const struct etl_left_out_buffer *etl_left_out_find(
     const struct etl_left_out *left_out, uint64_t offset)
 {

@@ -29,6 +29,8 @@ void segments_step(const struct segments *segments, const char *name)
     }
 }
 
+_Static_assert(offsetof(struct segment_info, id) == 0, "order_place");
+
 /* The place of a file in the list, or where it belongs. */
 static size_t place_of(const struct segments *segments, uint64_t id)
 {

@@ -68,6 +68,8 @@ bool streams_is_described(const struct streams *streams, uint64_t id)
     return entry && entry->is_described;
 }
 
+_Static_assert(offsetof(struct stream_entry, id) == 0, "order_place");
+
 struct stream_entry *streams_get(const struct streams *streams, uint64_t id)
 {
     size_t at = order_place(streams->entries, streams->count, sizeof(*streams->entries), id);
