@@ -117,9 +117,11 @@ class Prefix:
             self._make(["winecfg", "-v", "win10"],  # a new prefix is Windows 7
                        {"WINEDEBUG": "-all,+eventlog"} if events else {})
             if self._is_whole():
-                break
+                return
             self._end_server()
             shutil.rmtree(self.folder / "prefix", ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        raise RuntimeError("Wine has made no whole prefix")
 
     def _is_whole(self):
         """On a busy machine the setup of a prefix was seen to stop early while `winecfg` succeeded. Without the
