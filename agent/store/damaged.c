@@ -194,7 +194,7 @@ bool damaged_catalogue(struct damaged *damaged, char *ret_name, size_t size, str
         ret_name[0] = '\0';
         return true;
     }
-    uint64_t seconds = (ages_now(damaged->ages) - FILETIME_UNIX_EPOCH) / 10000000;
+    uint64_t seconds = (ages_now(damaged->ages) - FILETIME_UNIX_EPOCH) / FILETIME_PER_S;
     int tries = 0;
     do { /* two in a second get two names */
         snprintf(name, sizeof(name), "%s%010" PRIu64, catalogue_prefix, seconds++);

@@ -56,7 +56,7 @@ struct agent {
     struct plat_thread *drain; /* waits for its end */
     struct plat_mutex drain_mutex;
     struct plat_cond drain_changed;
-    enum agent_drain drained; /* guarded by it; alone while there is no such thread */
+    enum agent_drain drained; /* guarded by it, while there is such a thread */
 };
 
 /* agent_generation.c: log how many dead letters have made room for others. */

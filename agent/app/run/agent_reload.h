@@ -3,6 +3,10 @@
 
 #include <stdbool.h>
 
+struct agent_run_result;
+struct agent_runner;
+struct agent_setup;
+
 /*
  * Read the configuration again and run an agent with it:
  *
@@ -19,10 +23,6 @@
  * output is stuck inside a call with all its resources, and the process must stop. On the thread of
  * agent_run.
  */
-struct agent_run_result;
-struct agent_runner;
-struct agent_setup;
-
 bool agent_reload(
     struct agent_runner *runner, struct agent_setup **setup, struct agent_run_result *result);
 

@@ -16,12 +16,10 @@ struct agent;
 struct agent_runner;
 struct log;
 
-/* Wake the control thread, and threads that wait for the agent,
- * as something has changed. */
+/* Wake the control thread, and threads that wait for the agent, as something has changed. */
 void agent_runner_wake(struct agent_runner *runner);
 
-/* End the agent that runs and the one that would follow;
- * ${signalled}: a stop was asked for. */
+/* End the agent that runs and the one that would follow; ${signalled}: a stop was asked for. */
 void agent_runner_stop(struct agent_runner *runner, bool signalled);
 
 bool agent_runner_is_stopping(struct agent_runner *runner);
@@ -31,7 +29,7 @@ struct agent *agent_runner_borrow(struct agent_runner *runner);
 void agent_runner_give_back(struct agent_runner *runner);
 
 /* The log, which stays until it is released. Nothing else may be called for the runner meanwhile.
- * For what no agent runs for. */
+ * An agent need not hold it: the log does not change while one runs. */
 struct log *agent_runner_hold_log(struct agent_runner *runner);
 void agent_runner_release_log(struct agent_runner *runner);
 

@@ -16,8 +16,8 @@
  * The handler only does what is allowed in one: it sets a flag and writes a byte to a pipe. A
  * thread that waits on the pipe makes the callbacks. So it does not matter which thread receives a
  * signal, though only the first thread does (plat_thread_start), and a second stop works even while
- * the first is being handled. A full pipe loses nothing:
- * the thread will wake up anyway and check the flags. Thread and pipe live as long as the process.
+ * the first is being handled. A full pipe loses nothing: the thread will wake up anyway and check
+ * the flags. Thread and pipe live as long as the process.
  */
 struct callback {
     void (*call)(void *self);
