@@ -17,6 +17,10 @@
  */
 enum { MAX_NEWS = 1024 };
 
+/* Starts that may be refused because the stopped session still ends: its name is in use while its
+ * buffers are flushed. Each attempt waits twice as long as the one before. */
+enum { STILL_STOPPING = 2 };
+
 static const uint64_t ns_per_ms = 1000000;
 
 static bool is_on(const struct etw_session *s)
@@ -544,8 +548,8 @@ void etw_session_guard_failed(struct etw_session *s, const struct error *err)
     if (!is_on(s) || !g->stopped || strcmp(err->text, g->last_failure.text) == 0) {
         return;
     }
-    if (is_taken && g->refusals++ == 0) {
-        return; /* it may still be stopping */
+    if (is_taken && g->refusals++ < STILL_STOPPING) {
+        return;
     }
     struct etw_guard_news news = {.kind = "session_stopped",
         .action = is_taken ? GUARD_GAVE_UP : GUARD_FAILED,
