@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/filetime.h"
 #include "base/grow.h"
 
 enum {
@@ -13,8 +14,6 @@ enum {
         /* number of lives that one statement can add: a life is split, and another one created */
     2,
 };
-
-static const uint64_t second = 10000000;
 
 /* ---- lives by id ----------------------------------------------------------------------------- */
 
@@ -275,7 +274,7 @@ static bool covers(const struct life *life, uint64_t time)
 /* True if two sources report the same moment. */
 static bool is_same_moment(uint8_t source, uint8_t other, uint64_t a, uint64_t b)
 {
-    return source != other && (a > b ? a - b : b - a) <= second;
+    return source != other && (a > b ? a - b : b - a) <= FILETIME_PER_S;
 }
 
 static bool is_same_start(const struct life *life, const struct note *note)
@@ -409,11 +408,11 @@ struct life *lifetimes_find(const struct lifetimes *lives, const struct life_key
     if (is_before_open) {
         return is_after_open ? NULL : before;
     }
-    if (before && late && time - before->last <= second) {
-        *ret_to = *ret_to - before->last > second ? before->last + second : *ret_to;
+    if (before && late && time - before->last <= FILETIME_PER_S) {
+        *ret_to = *ret_to - before->last > FILETIME_PER_S ? before->last + FILETIME_PER_S : *ret_to;
         return before;
     }
-    *ret_from += before && late ? second : 0;
+    *ret_from += before && late ? FILETIME_PER_S : 0;
     return is_after_open ? after : NULL;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "base/put.h"
 
 /* Length of an image name in the kernel: EPROCESS.ImageFileName has 15 bytes including its NUL. */
@@ -58,9 +59,8 @@ static struct span name_in(const struct process_news *news)
 
 uint64_t process_moment(uint64_t told, uint64_t recorded)
 {
-    static const uint64_t second = 10000000;
     uint64_t apart = told > recorded ? told - recorded : recorded - told;
-    return apart <= second ? told : recorded;
+    return apart <= FILETIME_PER_S ? told : recorded;
 }
 
 bool process_facts_are_later(const struct process_news *parent, const struct process_news *child)

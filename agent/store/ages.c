@@ -12,13 +12,13 @@
  *   be set. What is dropped then is counted and told, as ever.
  */
 #include "store/ages.h"
+#include "base/filetime.h"
 
 #include <stdlib.h>
 
 #include "store/age_clock.h"
 
 enum { GRACE_MS = 3600000 };
-static const uint64_t filetime_ms = 10000;
 
 struct ages {
     struct age_clock clock;
@@ -115,8 +115,8 @@ uint64_t ages_oldest_allowed(struct ages *ages)
     uint64_t grace_ms = max_age_ms / 4 < GRACE_MS ? max_age_ms / 4 : GRACE_MS;
     uint64_t now = ages_now(ages);
     uint64_t run_ms = ages_monotonic_ms(ages) - ages->started_ms;
-    if (max_age_ms == 0 || run_ms < grace_ms || now / filetime_ms <= max_age_ms) {
+    if (max_age_ms == 0 || run_ms < grace_ms || now / FILETIME_PER_MS <= max_age_ms) {
         return 0;
     }
-    return now - max_age_ms * filetime_ms;
+    return now - max_age_ms * FILETIME_PER_MS;
 }

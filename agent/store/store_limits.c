@@ -1,5 +1,6 @@
 #include "store/store_own.h"
 
+#include "base/filetime.h"
 #include "store/backlog.h"
 #include "store/chain_own.h"
 #include "store/state/stage.h"
@@ -28,7 +29,7 @@ bool store_usage(struct store *store, struct store_usage *ret_usage, struct erro
         .set_aside = damaged_count(store->damaged)};
     if (found) {
         usage.oldest = oldest.entered;
-        usage.oldest_ms = now > oldest.entered ? (now - oldest.entered) / 10000 : 0;
+        usage.oldest_ms = now > oldest.entered ? (now - oldest.entered) / FILETIME_PER_MS : 0;
     }
     *ret_usage = usage;
     return true;

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/filetime.h"
 #include "base/put.h"
 #include "config/config_text.h"
 #include "input/etl/etl_file.h"
@@ -14,8 +15,6 @@ enum {
     PATH_BYTES = 512,
     DATE_BYTES = 10, /* 2026-11-21 */
 };
-
-#define TICKS_PER_S UINT64_C(10000000)
 
 /* What the traces of a session say. */
 struct ages {
@@ -92,7 +91,7 @@ void app_age_warn(
             continue;
         }
         uint64_t days = output->ops->refuses_older_days;
-        struct ages ages = {.oldest = plat_now_filetime() - days * 24 * 3600 * TICKS_PER_S};
+        struct ages ages = {.oldest = plat_now_filetime() - days * 24 * 3600 * FILETIME_PER_S};
         char old[2 * PATH_BYTES];
         look(session, &ages);
         if (is_one_trace(session) && ages.known == 1 && !ages.old) {

@@ -1,10 +1,12 @@
 #include "event/model/trace_clock.h"
 
+#include "base/filetime.h"
+
 /* |delta| * 10^7 / frequency without losing bits: whole seconds first, then the remainder, which
  * stays below 2^64 for every frequency under 1.8 THz; slower arithmetic beyond that. */
 static uint64_t to_100ns(uint64_t ticks, uint64_t frequency)
 {
-    const uint64_t unit = 10000000;
+    const uint64_t unit = FILETIME_PER_S;
     if (frequency == unit) { /* Windows 10 and later count 100 ns */
         return ticks;
     }

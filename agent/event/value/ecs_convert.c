@@ -1,6 +1,7 @@
 #include "event/value/ecs_convert.h"
 
 #include "base/bytes.h"
+#include "base/filetime.h"
 #include "base/put.h"
 #include "base/text/ip.h"
 #include "event/value/ecs_convert_list.h"
@@ -141,7 +142,7 @@ static bool put_port(struct ecs_operand *operand, struct ecs_sink *sink)
 static bool put_time(struct ecs_operand *operand, struct ecs_sink *sink)
 {
     /* FILETIME 0 (1601) means no time. */
-    const int64_t year = INT64_C(366) * 86400 * 10000000;
+    const int64_t year = INT64_C(366) * 86400 * (int64_t)FILETIME_PER_S;
     return operand->value.type == EVENT_VALUE_TIME && operand->value.time > year &&
            ecs_sink_text(sink, text_of(operand));
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/filetime.h"
 #include "base/put.h"
 #include "event/value/value_put.h"
 
@@ -46,7 +47,7 @@ struct event_value event_value_filetime(uint64_t filetime)
     uint8_t text[PUT_MAX];
     uint8_t *end = text;
     enum { DAYS_TO_10000 = 3067671 };
-    if (filetime / (UINT64_C(86400) * 10000000) >= DAYS_TO_10000 || !put_filetime(&end, filetime)) {
+    if (filetime / (86400 * FILETIME_PER_S) >= DAYS_TO_10000 || !put_filetime(&end, filetime)) {
         return event_value_hex(filetime);
     }
     return (struct event_value){.type = EVENT_VALUE_TIME, .time = (int64_t)filetime};
@@ -83,7 +84,7 @@ static struct event_value of_system_time(const struct schema_field *schema, stru
     int64_t seconds = days * 86400 + load_le16(p + 8) * 3600 + load_le16(p + 10) * 60 +
                       load_le16(p + 12);
     struct event_value value = of_bytes(EVENT_VALUE_TIME, schema, bytes);
-    value.time = (seconds * 1000 + load_le16(p + 14)) * 10000;
+    value.time = (seconds * 1000 + load_le16(p + 14)) * (int64_t)FILETIME_PER_MS;
     return value;
 }
 

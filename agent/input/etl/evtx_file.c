@@ -4,11 +4,10 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "base/filetime.h"
 #include "input/evtx/evtx_carve.h"
 #include "input/evtx/evtx_format.h"
 #include "input/evtx/evtx_hosts.h"
-
-enum { FILETIME_PER_SECOND = 10000000 };
 
 /* Hash the start of the file's header and of all chunk headers. */
 static bool hash_chunks(struct etl_file *file, XXH3_state_t *hash, struct error *err)
@@ -79,7 +78,7 @@ bool evtx_file_begin(struct etl_file *file, struct error *err)
     epoch->info.trace = (struct trace_info){.path = span_text(file->bytes.path),
         .file = etl_file_shown(&file->naming, span_text(file->bytes.path)),
         .host_name = file->naming.host,
-        .clock = {.frequency = FILETIME_PER_SECOND},
+        .clock = {.frequency = FILETIME_PER_S},
         .pointer_size = 8};
     message_numbers_init(&epoch->messages, 0, EVTX_CHUNK_BYTES);
     file->epochs[file->epoch_count++] = epoch;

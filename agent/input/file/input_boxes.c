@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "base/grow.h"
 #include "input/file/input_file_own.h"
 
@@ -22,7 +23,7 @@ static void on_damage(void *self, const char *name, uint64_t offset, const char 
         arena_copy(&in->arena, span_text(what), &text)) {
         trace->path = path;
         trace->file = etl_file_shown(&in->naming, path);
-        trace->clock.frequency = 10000000;
+        trace->clock.frequency = FILETIME_PER_S;
         in->sink->damage(in->sink->self, trace, offset, (const char *)text.data);
     }
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "config/config_check.h"
 #include "input/file/input_file_own.h"
 
@@ -169,7 +170,7 @@ void input_file_tell(struct input *in, const char *path, const char *what)
     if (trace && in->sink->damage) {
         trace->path = span_text(path);
         trace->file = etl_file_shown(&in->naming, trace->path);
-        trace->clock.frequency = 10000000;
+        trace->clock.frequency = FILETIME_PER_S;
         in->sink->damage(in->sink->self, trace, INPUT_WHOLE_FILE, what);
     }
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
+#include "base/filetime.h"
 #include "base/reader.h"
 #include "base/utf.h"
 #include "input/record/etl_format.h"
@@ -55,7 +56,7 @@ static struct trace_clock clock_of(const struct etl_info *info, int64_t start_ra
         frequency = (uint64_t)info->cpu_mhz * 1000000;
     }
     if (frequency == 0 || info->clock_type == TRACE_CLOCK_SYSTEM_TIME) {
-        frequency = 10000000;
+        frequency = FILETIME_PER_S;
     }
     return (struct trace_clock){
         .type = info->clock_type <= TRACE_CLOCK_CPU_CYCLE ? (enum trace_clock_type)info->clock_type

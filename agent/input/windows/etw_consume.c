@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "etw/etw_api.h"
 #include "etw/etw_text.h"
 #include "input/windows/etw_order.h"
@@ -183,14 +184,14 @@ static void on_raw_problem(void *self, const char *what)
 
 void etw_consume_give_held(struct etw_consume *c)
 {
-    const uint64_t units_per_ms = 10000;
     if (!c->order || etw_order_is_empty(c->order)) {
         return;
     }
     uint64_t now = etw_trace_now(c->trace);
     bool was_set_back = now < c->last_now;
     c->last_now = now;
-    etw_order_give(c->order, was_set_back ? UINT64_MAX : now - c->settings.hold_ms * units_per_ms);
+    etw_order_give(
+        c->order, was_set_back ? UINT64_MAX : now - c->settings.hold_ms * FILETIME_PER_MS);
     measure_lag(c);
 }
 
@@ -391,8 +392,7 @@ bool etw_consume_is_refused(const struct etw_consume *c)
 
 uint64_t etw_consume_take_lag_ms(struct etw_consume *c)
 {
-    const uint64_t units_per_ms = 10000;
-    return atomic_exchange(&c->lag, 0) / units_per_ms;
+    return atomic_exchange(&c->lag, 0) / FILETIME_PER_MS;
 }
 
 uint64_t etw_consume_late(const struct etw_consume *c)

@@ -2,11 +2,10 @@
 
 #include <stdio.h>
 
+#include "base/filetime.h"
 #include "etw/etw_api.h"
 #include "input/record/host_facts.h"
 #include "platform/plat_clock.h"
-
-static const uint64_t unit_hz = 10000000; /* of FILETIME */
 
 static struct trace_clock clock_of(const struct etw_logfile_header *header)
 {
@@ -16,7 +15,7 @@ static struct trace_clock clock_of(const struct etw_logfile_header *header)
         frequency = (uint64_t)header->cpu_speed_mhz * 1000000;
     }
     if (frequency == 0 || type == TRACE_CLOCK_SYSTEM_TIME) {
-        frequency = unit_hz;
+        frequency = FILETIME_PER_S;
     }
     return (struct trace_clock){
         .type = type >= TRACE_CLOCK_QPC && type <= TRACE_CLOCK_CPU_CYCLE

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "pipeline/spool/spool_durable_own.h"
 #include "platform/plat_clock.h"
 
@@ -153,7 +154,7 @@ static void note_success(struct spool_durable *spool)
 /* How long something has been waiting, which came with the oldest batch or after it. */
 static uint64_t age_of(const struct store_usage *usage, uint64_t entered)
 {
-    uint64_t later_ms = entered > usage->oldest ? (entered - usage->oldest) / 10000 : 0;
+    uint64_t later_ms = entered > usage->oldest ? (entered - usage->oldest) / FILETIME_PER_MS : 0;
     return entered && later_ms < usage->oldest_ms ? usage->oldest_ms - later_ms : 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "platform/plat_thread.h"
 
 /*
@@ -15,7 +16,7 @@
 enum { STRIPES = 16, SETS = 256, WAYS = 16 };
 
 /* Further back, the clock was set, and time continues from there. */
-static const uint64_t back_ticks = UINT64_C(10) * 10000000;
+static const uint64_t back_ticks = 10 * FILETIME_PER_S;
 
 struct bucket {
     uint64_t key;

@@ -198,8 +198,7 @@ static bool id_of(int folder, const char *path, int flags, struct plat_file_id *
         return false;
     }
     ret_id->file = st.stx_ino;
-    /* 1601-01-01 to 1970-01-01 in 100 ns. */
-    ret_id->born = st.stx_mask & STATX_BTIME ? (uint64_t)st.stx_btime.tv_sec * 10000000 +
+    ret_id->born = st.stx_mask & STATX_BTIME ? (uint64_t)st.stx_btime.tv_sec * FILETIME_PER_S +
                                                    st.stx_btime.tv_nsec / 100 + FILETIME_UNIX_EPOCH
                                              : 0;
     return true;

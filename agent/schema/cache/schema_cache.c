@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "base/map.h"
 #include "schema/cache/schema_copies.h"
 #include "schema/cache/schema_log.h"
@@ -439,7 +440,7 @@ static bool fill_entry(
     }
     entry->retry_after = UINT64_MAX;
     if (entry->choice.count == 0) {
-        entry->retry_after = record->time + MISS_SECONDS * UINT64_C(10000000);
+        entry->retry_after = record->time + MISS_SECONDS * FILETIME_PER_S;
         add_bare(cache, record, entry);
     }
     return true;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/filetime.h"
 #include "base/grow.h"
 #include "base/text/glob.h"
 #include "etw/etw_text.h"
@@ -82,7 +83,7 @@ static void describe(struct evt_input *in)
         .reserved_flags = TRACE_CLOCK_SYSTEM_TIME};
     etw_trace_init(&in->here, in->env.name ? in->env.name : "", &header);
     in->here.info.has_stacks = false;
-    in->here.info.clock = (struct trace_clock){.frequency = 10000000};
+    in->here.info.clock = (struct trace_clock){.frequency = FILETIME_PER_S};
     in->foreign = (struct trace_info){.session_name = in->here.info.session_name,
         .clock = in->here.info.clock,
         .pointer_size = 8};

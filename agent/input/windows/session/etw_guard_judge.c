@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/filetime.h"
 #include "etw/enable/etw_keywords.h"
-
-static const uint64_t units_per_ms = 10000; /* of FILETIME */
 
 static void say(char detail[ETW_GUARD_DETAIL], const char *format, ...) ETWSHIP_PRINTF(2, 3);
 
@@ -192,10 +191,10 @@ int64_t etw_guard_judge_clock(struct etw_guard_clock *clock, int64_t counter, ui
         return 0;
     }
     uint64_t ticks = (uint64_t)counter - (uint64_t)was.counter;
-    uint64_t passed = ticks / frequency * 1000 * units_per_ms +
-                      ticks % frequency * 1000 / frequency * units_per_ms;
+    uint64_t passed = ticks / frequency * 1000 * FILETIME_PER_MS +
+                      ticks % frequency * 1000 / frequency * FILETIME_PER_MS;
     uint64_t expected = was.time + passed;
-    uint64_t off_ms = (time > expected ? time - expected : expected - time) / units_per_ms;
+    uint64_t off_ms = (time > expected ? time - expected : expected - time) / FILETIME_PER_MS;
     if (off_ms < limit_ms || off_ms > INT64_MAX) {
         return 0;
     }

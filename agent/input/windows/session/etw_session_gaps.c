@@ -1,3 +1,4 @@
+#include "base/filetime.h"
 #include "etw/session/etw_control.h"
 #include "input/windows/session/etw_session_own.h"
 #include "platform/plat_clock.h"
@@ -91,13 +92,12 @@ static void give_missing(struct etw_session *s, const struct message_gap *missin
 static void look_at_numbers(struct etw_session *s)
 {
     const uint64_t ns_per_ms = 1000000;
-    const uint64_t units_per_ms = 10000;
     const uint64_t now = plat_monotonic_ns();
     uint64_t flush_ms = s->state.flush_ms ? s->state.flush_ms : 1000;
     uint64_t wait_ms = 2 * flush_ms + s->timing.numbers_ms;
     uint64_t newest = s->consume ? etw_consume_newest(s->consume) : 0;
     bool has_read = newest == s->numbers_newest[1] ||
-                    newest >= s->numbers_newest[0] + wait_ms * units_per_ms;
+                    newest >= s->numbers_newest[0] + wait_ms * FILETIME_PER_MS;
     struct message_gap missing;
     s->numbers_newest[1] = newest;
     if (!s->numbers.has_any || now < s->numbers_at_ns || !has_read) {

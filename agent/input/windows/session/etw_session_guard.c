@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/append.h"
+#include "base/filetime.h"
 #include "base/grow.h"
 #include "etw/etw_api.h"
 #include "input/windows/session/etw_session_own.h"
@@ -72,7 +73,7 @@ static bool change_of(const char *kind, enum etw_guard_change_kind *ret_change)
 static uint64_t changed_since(
     struct etw_session_guard *g, enum etw_guard_change_kind change, const struct guid *provider)
 {
-    const uint64_t slack = 10000000;
+    const uint64_t slack = FILETIME_PER_S;
     bool of_provider = change == ETW_GUARD_CHANGE_ENABLE || change == ETW_GUARD_CHANGE_DISABLE;
     const struct etw_guarded_provider *one = of_provider ? guarded(g, provider) : NULL;
     uint64_t since = of_provider                            ? (one ? one->whole_at : 0)

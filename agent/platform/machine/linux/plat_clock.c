@@ -23,7 +23,8 @@ uint64_t plat_now_filetime(void)
 
 int32_t plat_local_offset(uint64_t filetime)
 {
-    time_t when = (time_t)(filetime / 10000000) - 11644473600; /* from 1601 to 1970 */
+    time_t when = (time_t)(filetime / FILETIME_PER_S) -
+                  (time_t)(FILETIME_UNIX_EPOCH / FILETIME_PER_S);
     struct tm local;
     tzset(); /* localtime_r need not do it */
     return localtime_r(&when, &local) ? (int32_t)local.tm_gmtoff : 0;
