@@ -321,7 +321,7 @@ static void a_set_up_that_is_wrong_degrades_and_mends_by_itself(void **state)
 static void brokers_that_say_nothing_are_given_up_in_time(void **state)
 {
     (void)state;
-    begin(", timeout: 1s", false);
+    begin(", timeout: 5s", false);
     assert_int_equal(send("1\n", 1, false), OUTPUT_DELIVERED);
     kafka_fake_slow(fake, 60000);
     assert_int_equal(send("2\n", 2, false), OUTPUT_RETRY);
