@@ -24,7 +24,7 @@
  * repeats both; nothing was delivered yet. The way to memory takes one commit: it makes the row and
  * removes the checkpoint of the output's chain.
  */
-static const char delivered_name[] = "/had";
+static const char delivered_name[] = "/delivered";
 
 /* ---- what outputs delivered ------------------------------------------------------------------ */
 
