@@ -39,7 +39,8 @@ bool plat_path_absolute(const char *path, char *ret_path, size_t capacity, struc
  * the system does that. */
 bool plat_path_sync_folder(const char *folder, struct error *err);
 
-/* The same for the folder that ${path} is in: until then a power failure may take its name. */
+/* Force the folder of the file ${path} to the disk. A new or renamed file may be gone after a power
+ * failure until this is done. */
 bool plat_path_sync_name(const char *path, struct error *err);
 
 /* A lock on the file ${path}, held until it is dropped or the process ends. */

@@ -42,8 +42,9 @@ bool http_response_fetch(struct http_response *response, struct http_client *cli
 void http_response_error(
     const struct http_response *response, const char *url, const char *words, struct error *err);
 
-/* The same for a dead letter: what the server said, or else ${words}; valid until the next request.
- * ${type}: of the output. */
+/* Why the server rejected a record, as its dead letter says it: status, and the server's text. If
+ * the server sent no text, ${words} takes its place. ${type}: type of the output. The texts are
+ * valid until the next request. */
 struct output_rejection http_response_why(
     const struct http_response *response, const char *type, const char *words);
 

@@ -39,7 +39,7 @@ enum spool_room {
 enum spool_pick {
     SPOOL_PICKED,
     SPOOL_PICK_LATER, /* it cannot be read now */
-    SPOOL_PICK_GONE,  /* and will not: spool_ops.put_down */
+    SPOOL_PICK_GONE,  /* it was dropped or is damaged; spool_ops.put_down says who acks it */
 };
 
 /* A restless cursor waits no longer than that for a batch. */
