@@ -80,7 +80,8 @@ static void what_is_wrong_is_told_with_what_to_do(void **state)
         {"{brokers: ['k:1'], topic: t, rdkafka: {client.dns.lookup: sometimes}}",
             "client.dns.lookup: librdkafka does not take this value"},
         {"{brokers: ['k:1'], topic: t, rdkafka: {sasl.password: x}}", "write sasl: {password}"},
-        {"{brokers: ['k:1'], topic: t, rdkafka: {plugin.library.paths: x.so}}", "loads a library"},
+        {"{brokers: ['k:1'], topic: t, rdkafka: {ssl.engine.location: x.so}}", "loads a library"},
+        {"{brokers: ['k:1'], topic: t, rdkafka: {plugin.any: x.so}}", "loads a library"},
         {"{brokers: ['k:1'], topic: t, rdkafka: {acks: 1}}", "remove it"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
