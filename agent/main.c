@@ -1,5 +1,5 @@
 #include "cli/commands/cli_main.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 int main(int argc, char **argv)
 {

@@ -4,7 +4,14 @@
 #include "base/error.h"
 #include "base/span.h"
 
-/* The processes running on this Windows. */
+/* Other processes: one by its id, and all that run on this Windows. */
+
+/* True if a process with the id ${pid} exists now. */
+bool plat_process_runs(uint32_t pid);
+
+/* Path of the program of process ${pid} if it already ran at FILETIME ${time}. False: it has ended,
+ * or the system does not support this (Linux). */
+bool plat_process_image(uint32_t pid, uint64_t time, char *path, size_t size);
 
 enum { PLAT_INTEGRITY_UNKNOWN = -1 };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "pipeline/source/source.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 enum { PROVIDERS = 8, EVENTS = 400000, DRAIN_EVERY = 4096 };
 

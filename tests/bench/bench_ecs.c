@@ -9,7 +9,7 @@
 
 #include "decode/decode.h"
 #include "event/write/event_formats.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 enum { KINDS = 3, RECORDS = 2048, DEFAULT_ROUNDS = 21, MAX_ROUNDS = 1000, UNKNOWN_SERIAL = 4000 };
 

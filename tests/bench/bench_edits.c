@@ -11,7 +11,7 @@
 #include "event/write/event_formats.h"
 #include "filter/filter_edit.h"
 #include "pipeline/record/record_copy.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 #include "schema/cache/schema_cache.h"
 #include "support/etl_mix.h"
 

@@ -13,7 +13,7 @@
 #include "decode/decode.h"
 #include "event/write/event_formats.h"
 #include "pipeline/record/record_copy.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 #include "schema/cache/schema_cache.h"
 #include "support/etl_mix.h"
 #include "support/etl_mix_schema.h"

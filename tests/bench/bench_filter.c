@@ -16,7 +16,7 @@
 #include "config/config.h"
 #include "event/write/event_formats.h"
 #include "input/registry/registry.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 enum { MAX_RULES = 1000, TEXT_BYTES = 128 };
 

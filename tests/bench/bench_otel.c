@@ -10,7 +10,7 @@
 #include "decode/decode.h"
 #include "event/write/event_formats.h"
 #include "outputs/otlp/otlp_frame.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 enum { KINDS = 4, RECORDS = 2048, FORMATS = 3, DEFAULT_ROUNDS = 21, MAX_ROUNDS = 1000 };
 

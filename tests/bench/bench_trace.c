@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "event/write/event_formats.h"
 #include "input/registry/registry.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 struct nowhere {
     struct event_writer *writer;

@@ -4,7 +4,7 @@
 
 #include "cli/commands/cli_main.h"
 #include "platform/plat_clock.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 #include "platform/plat_thread.h"
 #include "sim_script.h"
 #include "support/etw_sim/sim_registry.h"

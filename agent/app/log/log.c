@@ -12,7 +12,7 @@
 #include "event/shape/ecs_version.h"
 #include "platform/plat_clock.h"
 #include "platform/plat_file.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 #include "platform/plat_thread.h"
 
 /*

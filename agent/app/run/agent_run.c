@@ -9,7 +9,7 @@
 #include "app/run/agent_server.h"
 #include "app/run/agent_setup.h"
 #include "app/state/data_folder.h"
-#include "platform/plat_process.h"
+#include "platform/plat_signal.h"
 
 /*
  * The process from its first moment to its last: signals, log, the first configuration, the data

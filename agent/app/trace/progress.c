@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "platform/plat_clock.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 enum { BAR_WIDTH = 40 };
 

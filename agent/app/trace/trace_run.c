@@ -4,7 +4,7 @@
 
 #include "app/trace/progress.h"
 #include "platform/plat_clock.h"
-#include "platform/plat_process.h"
+#include "platform/plat_signal.h"
 
 /*
  * The pipeline's threads are those of its parts. The worker shows events to the observer, and stops

@@ -6,7 +6,7 @@
 #include "base/filetime.h"
 #include "base/guid.h"
 #include "base/put.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 

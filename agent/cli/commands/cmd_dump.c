@@ -13,7 +13,7 @@
 #include "event/write/event_formats.h"
 #include "outputs/registry/registry.h"
 #include "platform/plat_file.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 #include "platform/plat_system.h"
 
 /*

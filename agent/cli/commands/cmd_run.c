@@ -5,7 +5,7 @@
 #include "cli/options/config_options.h"
 #include "cli/service/run_service.h"
 #include "platform/plat_file.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 /* `etwship run`: the agent with its configuration. */
 

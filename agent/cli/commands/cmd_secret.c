@@ -6,8 +6,8 @@
 #include "config/config.h"
 #include "config/config_text.h"
 #include "platform/plat_file.h"
-#include "platform/plat_process.h"
 #include "platform/plat_secret.h"
+#include "platform/plat_self.h"
 #include "platform/plat_temp.h"
 
 /* `etwship secret`: encrypt secrets for the configuration. */

@@ -4,7 +4,7 @@
 #include "cli/text/agent_ask.h"
 #include "cli/text/top_text.h"
 #include "platform/plat_clock.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 /* `etwship top`: show the rates of a running agent on a terminal. */
 

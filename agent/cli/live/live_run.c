@@ -13,7 +13,8 @@
 #include "event/value/value_json.h"
 #include "evt/evt_api.h"
 #include "input/live/kernel_flags.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
+#include "platform/plat_signal.h"
 
 /*
  * The configuration is written as JSON, which is YAML, and read back like any other, so the same

@@ -1,7 +1,7 @@
 #include "cli/selftest/selftest_probes.h"
 #include "etw/session/etw_heap.h"
 #include "etw/session/etw_kernel.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 /*
  * Does Windows accept the block of a session with EnableFlags as a list of items (etw_block.h)?

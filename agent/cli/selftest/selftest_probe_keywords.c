@@ -6,7 +6,7 @@
 #include "etw/enable/etw_registrations.h"
 #include "etw/etw_api.h"
 #include "etw/session/etw_control.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 /*
  * Which keywords does a provider with side effects (etw_keywords.h) receive if a session enables

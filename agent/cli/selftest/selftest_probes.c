@@ -6,7 +6,7 @@
 #include "etw/etw_api.h"
 #include "etw/etw_hold.h"
 #include "event/value/value_json.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 static const struct {
     const char *name;

@@ -24,7 +24,7 @@
 #include "platform/plat_host.h"
 #include "platform/plat_limits.h"
 #include "platform/plat_path.h"
-#include "platform/plat_process.h"
+#include "platform/plat_processes.h"
 #include "platform/plat_system.h"
 #include "store/disk/disk.h"
 

@@ -5,6 +5,7 @@
 #include <windows.h>
 
 #include "platform/windows/plat_file_own.h"
+#include "platform/windows/plat_filetime.h"
 #include "platform/windows/plat_wide.h"
 
 /* Windows locks are mandatory: the locked byte lies beyond the text of the file, so that others can
@@ -27,8 +28,7 @@ struct plat_stamp plat_path_stamp(const char *path)
     if (GetFileInformationByHandle(handle, &info)) {
         stamp.id = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
         stamp.size = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow;
-        stamp.modified = (uint64_t)info.ftLastWriteTime.dwHighDateTime << 32 |
-                         info.ftLastWriteTime.dwLowDateTime;
+        stamp.modified = plat_filetime_of(info.ftLastWriteTime);
     }
     CloseHandle(handle);
     return stamp;

@@ -5,7 +5,7 @@
 #include "etw/etw_api.h"
 #include "etw/session/etw_control.h"
 #include "etw/session/etw_kernel.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 #include "platform/plat_thread.h"
 #include "support/etw_sim/etw_sim.h"
 #include "support/test.h"

@@ -2,7 +2,7 @@
 
 #include "etw_guard_rig.h"
 #include "input/windows/session/etw_guard_actors.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 #include "support/etw_sim/etw_sim.h"
 
 /* The process that made a change, as the guard reports it. */

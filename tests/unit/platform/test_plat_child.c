@@ -6,8 +6,8 @@
 
 #include "platform/plat_clock.h"
 #include "platform/plat_file.h"
-#include "platform/plat_process.h"
 #include "platform/plat_rights.h"
+#include "platform/plat_self.h"
 #include "support/await.h"
 #include "support/temp_folder.h"
 #include "support/test.h"

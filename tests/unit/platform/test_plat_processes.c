@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform/plat_process.h"
 #include "platform/plat_processes.h"
+#include "platform/plat_self.h"
 
 #ifdef _WIN32
 

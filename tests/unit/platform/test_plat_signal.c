@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "platform/plat_process.h"
+#include "platform/plat_signal.h"
 
 /* Signals are for a whole process, so each case runs in a child, whose exit code is the result. */
 enum { STOPPED = 10, NO_STOP = 11 };

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "platform/plat_clock.h"
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 #include "platform/plat_system.h"
 
 static void filetime_agrees_with_the_c_library(void **state)

@@ -14,7 +14,8 @@
 #include "etw/session/etw_control.h"
 #include "input/windows/etw_consume.h"
 #include "platform/plat_clock.h"
-#include "platform/plat_process.h"
+#include "platform/plat_processes.h"
+#include "platform/plat_self.h"
 #include "platform/plat_thread.h"
 
 /*

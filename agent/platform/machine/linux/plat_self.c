@@ -1,13 +1,12 @@
 #define _GNU_SOURCE
 
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,21 +81,6 @@ uint64_t plat_peak_rss_bytes(void)
 uint32_t plat_process_id(void)
 {
     return (uint32_t)getpid();
-}
-
-bool plat_process_runs(uint32_t pid)
-{
-    return pid && pid <= INT32_MAX && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
-}
-
-bool plat_process_image(uint32_t pid, uint64_t time, char *path, size_t size)
-{
-    (void)pid; /* only used with ETW, which is simulated here */
-    (void)time;
-    if (size) {
-        path[0] = '\0';
-    }
-    return false;
 }
 
 bool plat_is_terminal(int stream)

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "platform/plat_process.h"
+#include "platform/plat_signal.h"
 #include "platform/plat_thread.h"
 
 /*

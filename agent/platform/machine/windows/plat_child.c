@@ -5,6 +5,7 @@
 
 #include <tlhelp32.h>
 
+#include "platform/windows/plat_filetime.h"
 #include "platform/windows/plat_wide.h"
 
 /*
@@ -19,15 +20,6 @@ struct plat_child {
     DWORD pid;
     uint64_t started;
 };
-
-static uint64_t started_at(HANDLE process)
-{
-    FILETIME created;
-    FILETIME unused[3];
-    return GetProcessTimes(process, &created, &unused[0], &unused[1], &unused[2])
-               ? (uint64_t)created.dwHighDateTime << 32 | created.dwLowDateTime
-               : 0;
-}
 
 static bool set_end_with_us(HANDLE job, bool ends)
 {
@@ -64,7 +56,7 @@ static bool start(const wchar_t *program, wchar_t *line, const wchar_t *folder,
         .thread = made.hThread,
         .job = hold_in_job(made.hProcess),
         .pid = made.dwProcessId,
-        .started = started_at(made.hProcess)};
+        .started = plat_filetime_began(made.hProcess)};
     return true;
 }
 
@@ -119,7 +111,7 @@ struct plat_child *plat_child_open(uint32_t pid, struct error *err)
         code = ERROR_INVALID_PARAMETER; /* only a handle elsewhere keeps it */
     }
     if (code == ERROR_SUCCESS) {
-        child->started = started_at(child->process);
+        child->started = plat_filetime_began(child->process);
         return child;
     }
     plat_child_close(child);

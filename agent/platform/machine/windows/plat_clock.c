@@ -2,16 +2,14 @@
 
 #include <windows.h>
 
-static uint64_t ticks_of(FILETIME time)
-{
-    return (uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime;
-}
+#include "base/filetime.h"
+#include "platform/windows/plat_filetime.h"
 
 uint64_t plat_now_filetime(void)
 {
     FILETIME now;
     GetSystemTimePreciseAsFileTime(&now);
-    return ticks_of(now);
+    return plat_filetime_of(now);
 }
 
 int32_t plat_local_offset(uint64_t filetime)
@@ -29,7 +27,8 @@ int32_t plat_local_offset(uint64_t filetime)
     /* SYSTEMTIME has milliseconds, so both are converted */
     FILETIME whole;
     SystemTimeToFileTime(&utc, &whole);
-    return (int32_t)(((int64_t)ticks_of(moved) - (int64_t)ticks_of(whole)) / 10000000);
+    return (int32_t)((int64_t)(plat_filetime_of(moved) - plat_filetime_of(whole)) /
+                     (int64_t)FILETIME_PER_S);
 }
 
 uint64_t plat_monotonic_ns(void)

@@ -1,6 +1,7 @@
 #include "platform/plat_processes.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
@@ -8,14 +9,15 @@
 #include <winternl.h>
 
 #include "base/utf.h"
+#include "platform/windows/plat_filetime.h"
 #include "platform/windows/plat_wide.h"
 
 /*
  * The kernel returns the list as one copy. Missing values are queried per process through a handle
  * with minimal rights (PROCESS_QUERY_LIMITED_INFORMATION, which protected processes allow, too).
- * None of these calls runs code of the process or opens a file: paths stay in kernel form, because
- * GetModuleFileNameEx reads the process's memory and QueryFullProcessImageName queries the mount
- * manager.
+ * For the list, no call runs code of the process or opens a file: paths stay in kernel form,
+ * because GetModuleFileNameEx reads the process's memory and QueryFullProcessImageName queries the
+ * mount manager.
  */
 enum {
     LIST_BYTES = 256 * 1024,            /* initial size */
@@ -195,15 +197,6 @@ static void ask_token(struct asker *a, HANDLE process, struct plat_process *told
     CloseHandle(token);
 }
 
-/* True if it is the process of the list, not a later one with its id. */
-static bool is_same(HANDLE process, uint64_t start)
-{
-    FILETIME began;
-    FILETIME unused;
-    return GetProcessTimes(process, &began, &unused, &unused, &unused) &&
-           ((uint64_t)began.dwHighDateTime << 32 | began.dwLowDateTime) == start;
-}
-
 static void ask_process(struct asker *a, struct plat_process *told)
 {
     HANDLE process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, FALSE, told->pid);
@@ -211,7 +204,8 @@ static void ask_process(struct asker *a, struct plat_process *told)
         told->executable = without_folder(ask_path(a, told->pid));
         return;
     }
-    if (is_same(process, told->start)) {
+    /* not of a later process with its id */
+    if (plat_filetime_began(process) == told->start) {
         told->executable = without_folder(
             ask_text(a, process, PROCESS_IMAGE_FILE_NAME, a->executable));
         told->command_line = ask_text(a, process, PROCESS_COMMAND_LINE, a->command_line);
@@ -282,4 +276,34 @@ bool plat_processes_each(
     free(list);
     free_room(&a);
     return list != NULL;
+}
+
+/* ---- one by its id --------------------------------------------------------------------------- */
+
+bool plat_process_runs(uint32_t pid)
+{
+    HANDLE process = OpenProcess(SYNCHRONIZE, FALSE, pid);
+    if (!process) {
+        return GetLastError() == ERROR_ACCESS_DENIED;
+    }
+    bool runs = WaitForSingleObject(process, 0) == WAIT_TIMEOUT;
+    CloseHandle(process);
+    return runs;
+}
+
+bool plat_process_image(uint32_t pid, uint64_t time, char *path, size_t size)
+{
+    wchar_t wide[1024];
+    DWORD length = sizeof(wide) / sizeof(wide[0]);
+    HANDLE process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, FALSE, pid);
+    if (!process) {
+        return false;
+    }
+    uint64_t began = plat_filetime_began(process);
+    bool known = began && began <= time && QueryFullProcessImageNameW(process, 0, wide, &length);
+    CloseHandle(process);
+    char *text = known ? plat_wide_to_utf8(wide) : NULL;
+    known = text && snprintf(path, size, "%s", text) < (int)size;
+    free(text);
+    return known;
 }

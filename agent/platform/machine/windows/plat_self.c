@@ -7,7 +7,8 @@
 /* After windows.h, on which it depends. */
 #include <psapi.h>
 
-#include "platform/plat_process.h"
+#include "platform/plat_self.h"
+#include "platform/windows/plat_filetime.h"
 #include "platform/windows/plat_wide.h"
 
 /*
@@ -107,11 +108,6 @@ void plat_process_init(int *argc, char ***argv)
     init_arguments(argc, argv);
 }
 
-static uint64_t ticks_of(FILETIME time)
-{
-    return (uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime;
-}
-
 uint64_t plat_cpu_ns(void)
 {
     FILETIME created;
@@ -121,7 +117,7 @@ uint64_t plat_cpu_ns(void)
     if (!GetProcessTimes(GetCurrentProcess(), &created, &ended, &kernel, &user)) {
         return 0;
     }
-    return (ticks_of(kernel) + ticks_of(user)) * 100;
+    return (plat_filetime_of(kernel) + plat_filetime_of(user)) * 100;
 }
 
 uint64_t plat_peak_rss_bytes(void)
@@ -136,36 +132,6 @@ uint64_t plat_peak_rss_bytes(void)
 uint32_t plat_process_id(void)
 {
     return GetCurrentProcessId();
-}
-
-bool plat_process_runs(uint32_t pid)
-{
-    HANDLE process = OpenProcess(SYNCHRONIZE, FALSE, pid);
-    if (!process) {
-        return GetLastError() == ERROR_ACCESS_DENIED;
-    }
-    bool runs = WaitForSingleObject(process, 0) == WAIT_TIMEOUT;
-    CloseHandle(process);
-    return runs;
-}
-
-bool plat_process_image(uint32_t pid, uint64_t time, char *path, size_t size)
-{
-    FILETIME started = {0};
-    FILETIME unused;
-    wchar_t wide[1024];
-    DWORD length = sizeof(wide) / sizeof(wide[0]);
-    HANDLE process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, FALSE, pid);
-    if (!process) {
-        return false;
-    }
-    bool known = GetProcessTimes(process, &started, &unused, &unused, &unused) &&
-                 ticks_of(started) <= time && QueryFullProcessImageNameW(process, 0, wide, &length);
-    CloseHandle(process);
-    char *text = known ? plat_wide_to_utf8(wide) : NULL;
-    known = text && snprintf(path, size, "%s", text) < (int)size;
-    free(text);
-    return known;
 }
 
 static HANDLE console_of(int stream)

@@ -1,7 +1,7 @@
 #include <stdatomic.h>
 #include <windows.h>
 
-#include "platform/plat_process.h"
+#include "platform/plat_signal.h"
 #include "platform/windows/plat_wide.h"
 
 /*
