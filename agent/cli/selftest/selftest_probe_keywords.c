@@ -4,7 +4,6 @@
 #include "cli/selftest/selftest_probes.h"
 #include "etw/enable/etw_keywords.h"
 #include "etw/enable/etw_registrations.h"
-#include "etw/etw_api.h"
 #include "etw/session/etw_control.h"
 #include "platform/plat_self.h"
 
@@ -102,6 +101,6 @@ void selftest_probe_keywords_run(struct selftest_answer *ret_answer)
     atomic_init(&told.any, 0);
     if (selftest_probes_register(&provider, &guid, ret_answer)) {
         ask(&told, &guid, ret_answer);
-        etw_api_get()->EventUnregister(provider.handle);
+        selftest_provider_unregister(&provider);
     }
 }

@@ -3,7 +3,6 @@
 #include "cli/selftest/selftest_probes.h"
 #include "etw/enable/etw_enable.h"
 #include "etw/enable/etw_registrations.h"
-#include "etw/etw_api.h"
 #include "etw/etw_names.h"
 #include "etw/session/etw_control.h"
 #include "platform/plat_clock.h"
@@ -91,6 +90,6 @@ void selftest_probe_known_run(struct selftest_answer *ret_answer)
     struct selftest_provider provider = {.changed = NULL};
     if (selftest_probes_register(&provider, &guid, ret_answer)) {
         ask(ret_answer);
-        etw_api_get()->EventUnregister(provider.handle);
+        selftest_provider_unregister(&provider);
     }
 }

@@ -163,7 +163,7 @@ void selftest_probe_names_run(struct selftest_answer *ret_answer)
     if (selftest_probes_register(&provider, &reader.provider, ret_answer)) {
         set_traits(provider.handle);
         ask(provider.handle, &reader, ret_answer);
-        etw_api_get()->EventUnregister(provider.handle);
+        selftest_provider_unregister(&provider);
     }
     plat_cond_fini(&reader.changed);
     plat_mutex_fini(&reader.mutex);

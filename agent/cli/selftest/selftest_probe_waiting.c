@@ -2,7 +2,6 @@
 
 #include "cli/selftest/selftest_probes.h"
 #include "etw/enable/etw_enable.h"
-#include "etw/etw_api.h"
 #include "etw/session/etw_control.h"
 #include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
@@ -132,7 +131,7 @@ void selftest_probe_waiting_run(struct selftest_answer *ret_answer)
     plat_cond_init(&held.changed);
     if (selftest_probes_register(&provider, &guid, ret_answer)) {
         ask(&held, &guid, ret_answer);
-        etw_api_get()->EventUnregister(provider.handle);
+        selftest_provider_unregister(&provider);
     }
     plat_cond_fini(&held.changed);
     plat_mutex_fini(&held.mutex);

@@ -51,23 +51,10 @@ bool selftest_probes_start(const char *probe, char ret_name[SELFTEST_PROBE_NAME_
     return true;
 }
 
-static void on_enable(const struct guid *source_id, uint32_t is_enabled, uint8_t level,
-    uint64_t match_any_keyword, uint64_t match_all_keyword, const struct etw_filter *filter,
-    void *context)
-{
-    (void)source_id;
-    (void)level;
-    (void)match_all_keyword;
-    (void)filter;
-    const struct selftest_provider *provider = context;
-    provider->changed(provider->self, is_enabled == ETW_PROVIDER_ENABLE, match_any_keyword);
-}
-
 bool selftest_probes_register(
     struct selftest_provider *provider, const struct guid *guid, struct selftest_answer *answer)
 {
-    uint32_t code = etw_api_get()->EventRegister(
-        guid, provider->changed ? on_enable : NULL, provider, &provider->handle);
+    uint32_t code = selftest_provider_register(provider, guid);
     if (code) {
         selftest_probes_answer(
             answer, SELFTEST_UNKNOWN, "no provider can be registered: %s", etw_api_reason(code));

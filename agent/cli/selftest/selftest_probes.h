@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "cli/selftest/selftest_provider.h"
 #include "etw/session/etw_control.h"
 
 /*
@@ -45,15 +46,7 @@ void selftest_probes_session(const char *probe, char ret_name[SELFTEST_PROBE_NAM
 bool selftest_probes_start(const char *probe, char ret_name[SELFTEST_PROBE_NAME_BYTES],
     struct etw_session_state *ret_session, struct selftest_answer *answer);
 
-/* A provider of this process. */
-struct selftest_provider {
-    /* Windows calls it, on any thread; may be NULL. */
-    void (*changed)(void *self, bool enabled, uint64_t keywords);
-    void *self;
-    uint64_t handle; /* for EventUnregister */
-};
-
-/* Register ${provider} under ${guid} and set its handle. False: ${answer} has the reason. */
+/* As selftest_provider_register. False: ${answer} has the reason. */
 bool selftest_probes_register(
     struct selftest_provider *provider, const struct guid *guid, struct selftest_answer *answer);
 

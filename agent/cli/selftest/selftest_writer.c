@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/guid.h"
+#include "cli/selftest/selftest_provider.h"
 #include "etw/etw_api.h"
 #include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
@@ -83,12 +84,6 @@ static const etw_char text[] = {'n', 'a', 0xef, 'v', 'e', ' ', 0x2713, 0};
 
 enum { PAYLOAD_BYTES = 8 + 8 + 4 + sizeof(text) };
 
-/* Context of a provider's callback. */
-struct listener {
-    struct selftest_writer *writer;
-    enum selftest_kind kind;
-};
-
 struct selftest_writer {
     struct selftest_writer_settings settings;
     const struct etw_api *api;
@@ -97,11 +92,9 @@ struct selftest_writer {
     struct plat_cond changed;
     bool enabled[SELFTEST_KINDS]; /* messages use the registration of classic events */
     bool ending;
-    struct listener on_tracelogging;
-    struct listener on_manifest;
-    uint64_t tracelogging; /* registrations; 0: none */
-    uint64_t manifest;
-    uint64_t classic;
+    struct selftest_provider tracelogging;
+    struct selftest_provider manifest;
+    uint64_t classic;             /* registration; 0: none */
     atomic_uint_fast64_t session; /* of the classic provider; 0: none */
     atomic_bool as_asked;         /* its level and flags */
     struct guid class_guid;
@@ -181,14 +174,14 @@ static uint32_t write_tracelogging(struct selftest_writer *w, const uint8_t *pay
         .channel = CHANNEL_TRACELOGGING, .level = LEVEL};
     const struct etw_data data[] = {data_of(traits, sizeof(traits), DATA_PROVIDER_METADATA),
         data_of(tick, sizeof(tick) - 1, DATA_EVENT_METADATA), data_of(payload, PAYLOAD_BYTES, 0)};
-    return w->api->EventWriteTransfer(w->tracelogging, &descriptor, NULL, NULL, 3, data);
+    return w->api->EventWriteTransfer(w->tracelogging.handle, &descriptor, NULL, NULL, 3, data);
 }
 
 static uint32_t write_manifest(struct selftest_writer *w, const uint8_t *payload)
 {
     const struct etw_event_descriptor descriptor = {.id = EVENT_ID, .level = LEVEL};
     const struct etw_data data = data_of(payload, PAYLOAD_BYTES, 0);
-    return w->api->EventWriteTransfer(w->manifest, &descriptor, NULL, NULL, 1, &data);
+    return w->api->EventWriteTransfer(w->manifest.handle, &descriptor, NULL, NULL, 1, &data);
 }
 
 static uint32_t write_classic(struct selftest_writer *w, const uint8_t *payload)
@@ -301,19 +294,16 @@ static void set_enabled(struct selftest_writer *w, enum selftest_kind kind, bool
     plat_mutex_unlock(&w->mutex);
 }
 
-static void on_enable(const struct guid *source_id, uint32_t is_enabled, uint8_t level,
-    uint64_t match_any_keyword, uint64_t match_all_keyword, const struct etw_filter *filter,
-    void *context)
+static void on_tracelogging(void *self, bool enabled, uint64_t keywords)
 {
-    (void)source_id;
-    (void)level;
-    (void)match_any_keyword;
-    (void)match_all_keyword;
-    (void)filter;
-    const struct listener *listener = context;
-    if (is_enabled <= 1) { /* 2: a capture of state */
-        set_enabled(listener->writer, listener->kind, is_enabled == 1);
-    }
+    (void)keywords;
+    set_enabled(self, SELFTEST_TRACELOGGING, enabled);
+}
+
+static void on_manifest(void *self, bool enabled, uint64_t keywords)
+{
+    (void)keywords;
+    set_enabled(self, SELFTEST_MANIFEST, enabled);
 }
 
 /* clang-format off */
@@ -374,7 +364,7 @@ static struct guid guid_of(const char *guid_text)
 static void set_traits(const struct selftest_writer *w)
 {
     if (w->api->EventSetInformation) {
-        w->api->EventSetInformation(w->tracelogging, SET_TRAITS, traits, sizeof(traits));
+        w->api->EventSetInformation(w->tracelogging.handle, SET_TRAITS, traits, sizeof(traits));
     }
 }
 
@@ -384,13 +374,12 @@ static bool register_all(struct selftest_writer *w, struct error *err)
     const struct guid manifest = guid_of(MANIFEST_GUID);
     const struct guid classic = guid_of(CLASSIC_GUID);
     struct etw_guid_registration class_of = {.guid = &w->class_guid};
-    w->on_tracelogging = (struct listener){w, SELFTEST_TRACELOGGING};
-    w->on_manifest = (struct listener){w, SELFTEST_MANIFEST};
-    uint32_t code = w->api->EventRegister(
-        &tracelogging, on_enable, &w->on_tracelogging, &w->tracelogging);
+    w->tracelogging = (struct selftest_provider){.changed = on_tracelogging, .self = w};
+    w->manifest = (struct selftest_provider){.changed = on_manifest, .self = w};
+    uint32_t code = selftest_provider_register(&w->tracelogging, &tracelogging);
     if (!code) {
         set_traits(w);
-        code = w->api->EventRegister(&manifest, on_enable, &w->on_manifest, &w->manifest);
+        code = selftest_provider_register(&w->manifest, &manifest);
     }
     if (!code) {
         code = w->api->RegisterTraceGuidsW(
@@ -404,12 +393,8 @@ static void free_writer(struct selftest_writer *w)
     if (w->classic) {
         w->api->UnregisterTraceGuids(w->classic);
     }
-    if (w->manifest) {
-        w->api->EventUnregister(w->manifest);
-    }
-    if (w->tracelogging) {
-        w->api->EventUnregister(w->tracelogging);
-    }
+    selftest_provider_unregister(&w->manifest);
+    selftest_provider_unregister(&w->tracelogging);
     plat_cond_fini(&w->changed);
     plat_mutex_fini(&w->mutex);
     free(w);
