@@ -10,7 +10,8 @@
 
 /*
  * One thread, which waits for all of its sockets at once. A new client replaces a slow one, so that
- * idle connections cannot keep a scraper out.
+ * idle connections cannot keep a scraper out. Each listener has connections of its own: anyone may
+ * connect over TCP, and must not be able to replace the owner, who comes over the file system.
  */
 enum {
     STREAM_EVERY_MS = 100,
@@ -170,12 +171,15 @@ static void answer(struct status_server *server, struct status_connection *conne
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-/* A free connection; else that of the client that has been slow for the longest, except for those
- * accepted at ${now}. NULL: all are being answered. */
-static struct status_connection *find_place(struct status_server *server, uint64_t now)
+/* A free connection of ${listener}; else that of the client that has been slow for the longest,
+ * except for those accepted at ${now}. NULL: all are being answered. */
+static struct status_connection *find_place(
+    struct status_server *server, size_t listener, uint64_t now)
 {
+    bool is_local = listener == LISTENER_LOCAL;
+    size_t end = is_local ? STATUS_SERVER_MAX_LOCAL : STATUS_SERVER_MAX_CONNECTIONS;
     struct status_connection *oldest = NULL;
-    for (size_t i = 0; i < STATUS_SERVER_MAX_CONNECTIONS; i++) {
+    for (size_t i = is_local ? 0 : STATUS_SERVER_MAX_LOCAL; i < end; i++) {
         struct status_connection *connection = &server->connections[i];
         if (!connection->channel.socket) {
             return connection;
@@ -227,7 +231,7 @@ static void count_handshake(struct status_server *server, uint64_t now)
 static void accept_all(struct status_server *server, size_t listener, uint64_t now)
 {
     for (int i = 0; i < ACCEPT_AT_ONCE && server->accept_after_ns[listener] <= now; i++) {
-        struct status_connection *place = find_place(server, now);
+        struct status_connection *place = find_place(server, listener, now);
         struct plat_socket *socket = place ? plat_socket_accept(server->listeners[listener]) : NULL;
         if (!socket || !let_in(server, place, listener, socket, now)) {
             if (!place || i == 0) {

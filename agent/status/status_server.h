@@ -10,6 +10,7 @@
  */
 enum {
     STATUS_SERVER_MAX_CONNECTIONS = 32,
+    STATUS_SERVER_MAX_LOCAL = 8, /* of them, over the file system; the others are of TCP */
     STATUS_SERVER_MAX_STREAMS = 4,
     STATUS_SERVER_MAX_REPLY_BYTES = 16 * 1024 * 1024, /* of all replies together */
     STATUS_SERVER_READ_MS = 5000,   /* from the connection to the end of the head */

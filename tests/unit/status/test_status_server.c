@@ -332,6 +332,30 @@ static void idle_local_connections_keep_no_client_out(void **state)
     temp_folder_remove(local.folder);
 }
 
+/* Anyone may connect over TCP: such a crowd must not replace the owner's client. */
+static void clients_over_tcp_replace_no_local_client(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct local local;
+    struct plat_socket *idle[3 * STATUS_SERVER_MAX_CONNECTIONS];
+    local_init(&local);
+    rig_init(&rig, NULL, local.name);
+    struct plat_socket *owner = connect_local(&local);
+    send_text(owner, "GET /x HT");
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
+        idle[i] = connect_to(&rig);
+        send_text(idle[i], "GET / HT");
+    }
+    expect(connect_to(&rig), "GET /x HTTP/1.1\r\n\r\n", "HTTP/1.1 200 ", "hello");
+    expect(owner, "TP/1.1\r\n\r\n", "HTTP/1.1 200 ", "hello");
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
+        plat_socket_close(idle[i]);
+    }
+    rig_fini(&rig);
+    temp_folder_remove(local.folder);
+}
+
 /* Otherwise the other program could answer instead of the agent. */
 static void a_local_name_in_use_is_refused(void **state)
 {
@@ -363,6 +387,7 @@ int main(void)
         cmocka_unit_test(slow_readers_delay_no_client),
         cmocka_unit_test(a_local_client_is_trusted_without_a_token),
         cmocka_unit_test(idle_local_connections_keep_no_client_out),
+        cmocka_unit_test(clients_over_tcp_replace_no_local_client),
         cmocka_unit_test(a_local_name_in_use_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
