@@ -84,7 +84,7 @@ static void ask(struct told *told, const struct guid *provider, struct selftest_
     }
     if (etw_enable_provider(session.handle, ".NET's runtime", &request, &outcome, &err)) {
         judge(told, provider, &session, answer);
-        etw_enable_stop(session.handle, ".NET's runtime", provider, NULL);
+        etw_enable_stop(session.handle, ".NET's runtime", provider, false, NULL);
     } else {
         selftest_probes_answer(answer, SELFTEST_UNKNOWN, "%.300s", err.text);
     }

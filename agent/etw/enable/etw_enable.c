@@ -223,26 +223,35 @@ bool etw_enable_provider(uint64_t session, const char *name, const struct etw_re
 
 /* ---- the rest of EnableTraceEx2, and TraceSetInformation ------------------------------------- */
 
-bool etw_enable_stop(
-    uint64_t session, const char *name, const struct guid *provider, struct error *err)
+/* A group and a provider may have one GUID, and each call names which of them it means
+ * (EVENT_ENABLE_PROPERTY_PROVIDER_GROUP of enable_trace_parameters). */
+static uint32_t control(uint64_t session, const struct guid *provider, bool is_group, uint32_t code,
+    uint32_t timeout_ms)
+{
+    struct etw_enable_parameters of_group = {
+        .version = 2, .enable_property = ETW_ENABLE_PROVIDER_GROUP};
+    return etw_api_get()->EnableTraceEx2(
+        session, provider, code, 0, 0, 0, timeout_ms, is_group ? &of_group : NULL);
+}
+
+bool etw_enable_stop(uint64_t session, const char *name, const struct guid *provider, bool is_group,
+    struct error *err)
 {
     if (!etw_api_get()->EnableTraceEx2) {
         return etw_api_missing(err, "EnableTraceEx2");
     }
-    uint32_t result = etw_api_get()->EnableTraceEx2(
-        session, provider, ETW_PROVIDER_DISABLE, 0, 0, 0, 0, NULL);
+    uint32_t result = control(session, provider, is_group, ETW_PROVIDER_DISABLE, 0);
     return result == ETW_SUCCESS ||
            etw_api_fail(err, result, "provider %.100s cannot be disabled", name);
 }
 
 bool etw_enable_capture_state(uint64_t session, const char *name, const struct guid *provider,
-    uint32_t timeout_ms, struct error *err)
+    bool is_group, uint32_t timeout_ms, struct error *err)
 {
     if (!etw_api_get()->EnableTraceEx2) {
         return etw_api_missing(err, "EnableTraceEx2");
     }
-    uint32_t result = etw_api_get()->EnableTraceEx2(
-        session, provider, ETW_PROVIDER_CAPTURE_STATE, 0, 0, 0, timeout_ms, NULL);
+    uint32_t result = control(session, provider, is_group, ETW_PROVIDER_CAPTURE_STATE, timeout_ms);
     return result == ETW_SUCCESS || result == ETW_ERROR_TIMEOUT ||
            etw_api_fail(err, result, "provider %.100s cannot be asked to log its state", name);
 }

@@ -122,13 +122,13 @@ bool etw_enable_provider(uint64_t session, const char *name, const struct etw_re
  * do". NULL: no special restriction. */
 const char *etw_enable_protected(struct span name, const struct guid *provider);
 
-/* Disable the provider. */
-bool etw_enable_stop(
-    uint64_t session, const char *name, const struct guid *provider, struct error *err);
+/* Disable the provider; ${is_group}: the group of providers that has this GUID. */
+bool etw_enable_stop(uint64_t session, const char *name, const struct guid *provider, bool is_group,
+    struct error *err);
 
-/* Ask the provider to log its state. */
+/* Ask the provider, or all of the group, to log its state. */
 bool etw_enable_capture_state(uint64_t session, const char *name, const struct guid *provider,
-    uint32_t timeout_ms, struct error *err);
+    bool is_group, uint32_t timeout_ms, struct error *err);
 
 /* Exclude providers of an enabled group from the session (class 10). At most ETW_MAX_DISALLOWED. */
 enum { ETW_MAX_DISALLOWED = 128 };

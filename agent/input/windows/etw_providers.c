@@ -298,6 +298,23 @@ bool etw_providers_take_over(
     return true;
 }
 
+static bool is_group(const struct target *target)
+{
+    return target->request.properties & ETW_ENABLE_PROVIDER_GROUP;
+}
+
+static void stop_target(uint64_t session, const struct target *target)
+{
+    etw_enable_stop(session, target->label, &target->guid, is_group(target), NULL);
+}
+
+/* Its owner passed on the GUID alone, which may be that of a group. */
+static void stop_taken_over(uint64_t session, const struct guid *guid)
+{
+    etw_enable_stop(session, "of the previous owner", guid, false, NULL);
+    etw_enable_stop(session, "of the previous owner", guid, true, NULL);
+}
+
 /* Disable providers of the previous owner that are not wanted any more. The others have reported
  * their state already. */
 static void settle_taken_over(struct etw_providers *p, uint64_t session)
@@ -308,7 +325,7 @@ static void settle_taken_over(struct etw_providers *p, uint64_t session)
             target->taken_over = true;
             target->told_state = true;
         } else {
-            etw_enable_stop(session, "of the previous owner", &p->taken_over[i], NULL);
+            stop_taken_over(session, &p->taken_over[i]);
         }
     }
     p->taken_over_count = 0;
@@ -367,9 +384,9 @@ static void capture(struct etw_providers *p, uint64_t session, uint64_t now_ns,
             continue;
         }
         asked_kernel = asked_kernel || is_kernel;
-        if (!(is_kernel
-                    ? etw_kernel_rundown(session, target->label, &err)
-                    : etw_enable_capture_state(session, target->label, &target->guid, 0, &err))) {
+        if (!(is_kernel ? etw_kernel_rundown(session, target->label, &err)
+                        : etw_enable_capture_state(
+                              session, target->label, &target->guid, is_group(target), 0, &err))) {
             NOTE(p, INPUT_NOTE_INFO, "%s", err.text);
         }
     }
@@ -411,7 +428,7 @@ static void make_targets_anew(struct etw_providers *p, uint64_t session, uint64_
     make_targets(p, old, count);
     for (size_t i = 0; i < count; i++) {
         if (is_on(&old[i]) && !find_target(p->targets, p->target_count, &old[i].guid)) {
-            etw_enable_stop(session, old[i].label, &old[i].guid, NULL);
+            stop_target(session, &old[i]);
         }
     }
     enable_all(p, session, now_ns);
@@ -451,13 +468,13 @@ void etw_providers_tick(struct etw_providers *p, uint64_t session, uint64_t now_
 void etw_providers_end(struct etw_providers *p, uint64_t session)
 {
     for (size_t i = 0; i < p->taken_over_count; i++) { /* etw_providers_begin was not called */
-        etw_enable_stop(session, "of the previous owner", &p->taken_over[i], NULL);
+        stop_taken_over(session, &p->taken_over[i]);
     }
     p->taken_over_count = 0;
     for (size_t i = 0; i < p->target_count; i++) {
         struct target *target = &p->targets[i];
         if (is_on(target)) {
-            etw_enable_stop(session, target->label, &target->guid, NULL);
+            stop_target(session, target);
         }
         target->enabled = false;
         target->again = false;
@@ -494,7 +511,7 @@ bool etw_providers_again(
     if (target->capture_at_start) { /* report what changed meanwhile */
         target->told_state = true;
         target->capture_at_ns = now_ns + target->capture_every_ns;
-        etw_enable_capture_state(session, target->label, &target->guid, 0, NULL);
+        etw_enable_capture_state(session, target->label, &target->guid, is_group(target), 0, NULL);
     }
     return true;
 }

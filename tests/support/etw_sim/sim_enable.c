@@ -139,9 +139,20 @@ uint32_t sim_enable_capture(struct etw_sim *sim, struct sim_session *s, const st
     return 0;
 }
 
-static uint32_t disable(struct etw_sim *sim, struct sim_session *s, struct sim_guid *g)
+/* A group is a "controllable entity much like a provider" (provider-traits), and each call says
+ * which of the two it means (enable_trace_parameters): without it a group stays as it is. */
+static bool is_meant(const struct sim_guid *g, const struct sim_session *s,
+    const struct etw_enable_parameters *parameters)
 {
-    if (sim_enable_find(g, s)) {
+    const struct sim_enable *e = sim_enable_find(g, s);
+    uint32_t property = parameters ? parameters->enable_property : 0;
+    return e && !((e->property ^ property) & ETW_ENABLE_PROVIDER_GROUP);
+}
+
+static uint32_t disable(struct etw_sim *sim, struct sim_session *s, struct sim_guid *g,
+    const struct etw_enable_parameters *parameters)
+{
+    if (is_meant(g, s, parameters)) {
         sim_enable_drop(g, s);
         sim_kernel_update_providers(s);
         sim_provider_tell(sim, g, SIM_TELL_CHANGE, NULL);
@@ -178,10 +189,10 @@ uint32_t sim_enable_control(struct etw_sim *sim, uint64_t session, const struct 
         if (guid_equal(provider, &sim_session_system_guid)) {
             sim_rundown_write(s, false);
         }
-        return sim_enable_capture(sim, s, provider);
+        return is_meant(g, s, parameters) ? sim_enable_capture(sim, s, provider) : 0;
     default:
         sim_watch_provider(s, 15, provider);
-        return disable(sim, s, g);
+        return disable(sim, s, g, parameters);
     }
 }
 

@@ -202,12 +202,38 @@ static void a_provider_gets_what_was_asked_for(void **state)
     assert_int_equal(enablement.all, 0x2);
     assert_int_equal(enablement.property, ETW_ENABLE_SID | ETW_ENABLE_STACK_TRACE);
     assert_int_equal(enablement.filter_count, 3);
-    assert_true(etw_enable_capture_state(session.handle, "A", &guid_a, 0, NULL));
+    assert_true(etw_enable_capture_state(session.handle, "A", &guid_a, false, 0, NULL));
     etw_sim_provider_get(provider, &told);
     assert_true(told.enabled);
     assert_int_equal(told.capture_states, 1);
-    assert_true(etw_enable_stop(session.handle, "A", &guid_a, NULL));
+    assert_true(etw_enable_stop(session.handle, "A", &guid_a, false, NULL));
     assert_false(etw_sim_enabled(sim, "etwship-a", &guid_a, &enablement));
+}
+
+static void a_group_is_asked_and_disabled_as_a_group(void **state)
+{
+    static struct etw_request request = {
+        .provider = {{0x67, 1}}, .properties = ETW_ENABLE_PROVIDER_GROUP};
+    const struct guid *group = &request.provider;
+    struct etw_outcome outcome;
+    struct etw_sim_provider_state told;
+    (void)state;
+    begin_world(&(struct etw_sim_options){0});
+    struct etw_sim_provider *member = etw_sim_provider_add(
+        sim, &(struct etw_sim_provider_options){.guid = guid_a, .group = *group});
+    uint64_t session = start("etwship-a", ETW_MODE_REAL_TIME).handle;
+    assert_true(etw_enable_provider(session, "G", &request, &outcome, NULL));
+    assert_true(etw_enable_capture_state(session, "G", group, false, 0, NULL));
+    etw_sim_provider_get(member, &told);
+    assert_int_equal(told.capture_states, 0);
+    assert_true(etw_enable_capture_state(session, "G", group, true, 0, NULL));
+    assert_true(etw_enable_stop(session, "G", group, false, NULL));
+    etw_sim_provider_get(member, &told);
+    assert_int_equal(told.capture_states, 1);
+    assert_true(told.enabled);
+    assert_true(etw_enable_stop(session, "G", group, true, NULL));
+    etw_sim_provider_get(member, &told);
+    assert_false(told.enabled);
 }
 
 static void a_provider_that_serves_eight_sessions_names_them(void **state)
@@ -405,6 +431,7 @@ int main(void)
         world_test(a_missing_right_is_reported),
         world_test(a_running_session_can_be_changed),
         world_test(a_provider_gets_what_was_asked_for),
+        world_test(a_group_is_asked_and_disabled_as_a_group),
         world_test(a_provider_that_serves_eight_sessions_names_them),
         world_test(the_owner_of_a_classic_provider_is_found),
         world_test(an_unregistered_provider_is_known_to_have_no_owner),
