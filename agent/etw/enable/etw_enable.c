@@ -39,7 +39,18 @@ static bool is_refusal(uint32_t result)
     return result == ETW_ERROR_INVALID_PARAMETER || result == ETW_ERROR_NOT_SUPPORTED;
 }
 
-static uint32_t enable(
+/* A group and a provider may have one GUID, and each call names which of them it means
+ * (EVENT_ENABLE_PROPERTY_PROVIDER_GROUP of enable_trace_parameters). */
+static uint32_t control(uint64_t session, const struct guid *provider, bool is_group, uint32_t code,
+    uint32_t timeout_ms)
+{
+    struct etw_enable_parameters of_group = {
+        .version = 2, .enable_property = ETW_ENABLE_PROVIDER_GROUP};
+    return etw_api_get()->EnableTraceEx2(
+        session, provider, code, 0, 0, 0, timeout_ms, is_group ? &of_group : NULL);
+}
+
+static uint32_t enable_once(
     struct attempt *attempt, uint32_t kinds, uint32_t properties, uint32_t timeout_ms)
 {
     const struct etw_request *r = attempt->request;
@@ -54,6 +65,20 @@ static uint32_t enable(
     return etw_api_get()->EnableTraceEx2(attempt->session, &r->provider, ETW_PROVIDER_ENABLE,
         r->level ? r->level : 0xff, etw_keywords_any(r), etw_keywords_all(r), timeout_ms,
         &parameters);
+}
+
+/* Windows may refuse another level for a provider that no process has registered (enabletraceex2,
+ * ERROR_INVALID_FUNCTION). Such a provider writes nothing, so it is disabled first. */
+static uint32_t enable(
+    struct attempt *attempt, uint32_t kinds, uint32_t properties, uint32_t timeout_ms)
+{
+    uint32_t result = enable_once(attempt, kinds, properties, timeout_ms);
+    if (result == ETW_ERROR_INVALID_FUNCTION) {
+        control(attempt->session, &attempt->request->provider,
+            properties & ETW_ENABLE_PROVIDER_GROUP, ETW_PROVIDER_DISABLE, 0);
+        result = enable_once(attempt, kinds, properties, timeout_ms);
+    }
+    return result;
 }
 
 /* Repeat the call with ${kind} and ${property} added: keep them if ETW accepts it. */
@@ -222,17 +247,6 @@ bool etw_enable_provider(uint64_t session, const char *name, const struct etw_re
 }
 
 /* ---- the rest of EnableTraceEx2, and TraceSetInformation ------------------------------------- */
-
-/* A group and a provider may have one GUID, and each call names which of them it means
- * (EVENT_ENABLE_PROPERTY_PROVIDER_GROUP of enable_trace_parameters). */
-static uint32_t control(uint64_t session, const struct guid *provider, bool is_group, uint32_t code,
-    uint32_t timeout_ms)
-{
-    struct etw_enable_parameters of_group = {
-        .version = 2, .enable_property = ETW_ENABLE_PROVIDER_GROUP};
-    return etw_api_get()->EnableTraceEx2(
-        session, provider, code, 0, 0, 0, timeout_ms, is_group ? &of_group : NULL);
-}
 
 bool etw_enable_stop(uint64_t session, const char *name, const struct guid *provider, bool is_group,
     struct error *err)

@@ -210,6 +210,28 @@ static void a_provider_gets_what_was_asked_for(void **state)
     assert_false(etw_sim_enabled(sim, "etwship-a", &guid_a, &enablement));
 }
 
+/* Windows refuses that as an update. */
+static void the_level_of_a_provider_that_is_not_registered_can_be_changed(void **state)
+{
+    static struct etw_request request = {.provider = {{0xa, 1}}, .level = 3};
+    struct etw_outcome outcome;
+    struct etw_sim_enablement enablement;
+    struct etw_sim_provider_state told;
+    (void)state;
+    begin_world(&(struct etw_sim_options){0});
+    struct etw_sim_provider *provider = etw_sim_provider_add(
+        sim, &(struct etw_sim_provider_options){.guid = guid_a, .unregistered = true});
+    uint64_t session = start("etwship-a", ETW_MODE_REAL_TIME).handle;
+    assert_true(etw_enable_provider(session, "A", &request, &outcome, NULL));
+    request.level = 5;
+    assert_true(etw_enable_provider(session, "A", &request, &outcome, NULL));
+    assert_true(etw_sim_enabled(sim, "etwship-a", &guid_a, &enablement));
+    assert_int_equal(enablement.level, 5);
+    etw_sim_provider_register(provider);
+    etw_sim_provider_get(provider, &told);
+    assert_int_equal(told.level, 5);
+}
+
 static void a_group_is_asked_and_disabled_as_a_group(void **state)
 {
     static struct etw_request request = {
@@ -431,6 +453,7 @@ int main(void)
         world_test(a_missing_right_is_reported),
         world_test(a_running_session_can_be_changed),
         world_test(a_provider_gets_what_was_asked_for),
+        world_test(the_level_of_a_provider_that_is_not_registered_can_be_changed),
         world_test(a_group_is_asked_and_disabled_as_a_group),
         world_test(a_provider_that_serves_eight_sessions_names_them),
         world_test(the_owner_of_a_classic_provider_is_found),
