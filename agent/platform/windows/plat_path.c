@@ -70,7 +70,8 @@ bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, stru
 enum { REPLACE_IF_EXISTS = 1, POSIX_SEMANTICS = 2, RENAME_INFO_EX = 22 };
 
 /* MoveFileEx does not replace an open file. Windows 10 1709 and later do if asked in this way and
- * if the file was opened with sharing of deletion. */
+ * if the file was opened with sharing of deletion. NTFS writes the new name to the disk before the
+ * call returns if the handle is one for writing through (createfilew, "Caching Behavior"). */
 static bool rename_over_open(const wchar_t *from, const wchar_t *to)
 {
     size_t name_bytes = wcslen(to) * sizeof(*to);
@@ -78,7 +79,7 @@ static bool rename_over_open(const wchar_t *from, const wchar_t *to)
     FILE_RENAME_INFO *info = calloc(1, size);
     HANDLE handle = CreateFileW(from, DELETE | SYNCHRONIZE,
         FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
-        FILE_ATTRIBUTE_NORMAL, NULL);
+        FILE_FLAG_WRITE_THROUGH, NULL);
     bool good = false;
     if (info && handle != INVALID_HANDLE_VALUE) {
         DWORD flags = REPLACE_IF_EXISTS | POSIX_SEMANTICS;
