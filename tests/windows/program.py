@@ -63,7 +63,8 @@ class Image(unittest.TestCase):
 
     def test_its_manifest_speaks_utf8_knows_long_paths_and_asks_for_no_rights(self):
         manifest = self.resources.partition("1 24 /* RT_MANIFEST */")[2]
-        for text in ["UTF-8</activeCodePage>", "true</longPathAware>", 'level=""asInvoker""']:
+        for text in ["UTF-8</activeCodePage>", "true</longPathAware>", 'level=""asInvoker""',
+                     'processorArchitecture=""*""']:
             self.assertIn(text, manifest)
 
     def test_its_properties_are_those_of_the_program(self):
