@@ -410,6 +410,11 @@ uint64_t etw_consume_frequency(const struct etw_consume *c)
     return c->header.perf_freq > 0 ? (uint64_t)c->header.perf_freq : 0;
 }
 
+uint32_t etw_consume_build(const struct etw_consume *c)
+{
+    return c->header.provider_version;
+}
+
 bool etw_consume_ask(struct etw_consume *c, uint64_t deadline_ns)
 {
     return etw_turn_ask(&c->turn, deadline_ns);

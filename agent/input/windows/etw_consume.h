@@ -60,6 +60,9 @@ uint64_t etw_consume_take_lag_ms(struct etw_consume *consume);
 /* Frequency in Hz of the counter for time stamps, as reported by Windows; 0: unknown. */
 uint64_t etw_consume_frequency(const struct etw_consume *consume);
 
+/* Build of Windows, as reported by ETW; 0: unknown. */
+uint32_t etw_consume_build(const struct etw_consume *consume);
+
 /* The turn at the sink for the session's thread; see etw_turn.h. */
 bool etw_consume_ask(struct etw_consume *consume, uint64_t deadline_ns);
 void etw_consume_give(struct etw_consume *consume);

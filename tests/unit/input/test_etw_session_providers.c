@@ -143,6 +143,36 @@ static void the_kernels_providers_have_the_state_of_the_session(void **state)
     rig_fini(&rig);
 }
 
+/* An older Windows accepts them, and writes nothing. */
+static void system_providers_of_a_windows_without_them_are_told(void **state)
+{
+    static const struct {
+        uint32_t build;
+        bool has_them;
+    } rows[] = {{19045, false}, {20348, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rig rig;
+        rig_init(&rig, &(struct etw_sim_options){.os_build = rows[i].build});
+        etw_sim_process_start(rig.sim, &(struct etw_sim_process){.pid = 4, .image = "System"});
+        etw_sim_process_start(rig.sim, &(struct etw_sim_process){.pid = 80, .image = "a.exe"});
+        struct live_kernel settings = {.session = rig.settings.session};
+        struct provider_spec spec = rig_spec("SystemProcessProvider:::1");
+        spec.capture_at_start = true;
+        rig_start_as(&rig, ETW_PLAN_SYSTEM, &settings, &spec, 1);
+        rig_await(&rig, rig_reads, NAME);
+        if (rows[i].has_them) {
+            assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
+            rig_await(&rig, all_processes_are_told, NULL);
+        } else {
+            rig_await(&rig, rig_has_note, "provider SystemProcessProvider brings no events");
+        }
+        rig_stop(&rig);
+        assert_int_equal(rig_has_note(&rig, "brings no events"), !rows[i].has_them);
+        rig_fini(&rig);
+    }
+}
+
 static void a_classic_provider_is_taken_from_no_session_that_was_not_named(void **state)
 {
     (void)state;
@@ -422,6 +452,7 @@ int main(void)
         cmocka_unit_test(states_are_requested_when_a_session_listens),
         cmocka_unit_test(states_are_asked_for_again_after_a_while),
         cmocka_unit_test(the_kernels_providers_have_the_state_of_the_session),
+        cmocka_unit_test(system_providers_of_a_windows_without_them_are_told),
         cmocka_unit_test(a_group_brings_its_members_but_those_left_out),
         cmocka_unit_test(ids_of_processes_have_all_their_32_bits),
         cmocka_unit_test(a_classic_provider_is_taken_from_no_session_that_was_not_named),

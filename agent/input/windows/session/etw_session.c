@@ -111,10 +111,31 @@ static bool read_it(struct etw_session *s, struct error *err)
     return !s->consume || etw_consume_start(s->consume, err);
 }
 
+/* An older Windows takes a system provider for one that no process has registered, and reports no
+ * error ("System Providers" on learn.microsoft.com). */
+static void tell_system_providers(const struct etw_session *s)
+{
+    enum { FIRST_BUILD = 20348 };
+    uint32_t told = s->consume ? etw_consume_build(s->consume) : 0;
+    uint32_t build = told ? told : s->nothing.host.build;
+    for (size_t i = 0; build && build < FIRST_BUILD && i < s->plan->entry_count; i++) {
+        const struct etw_plan_entry *entry = &s->plan->entries[i];
+        if (!entry->nothing && etw_kernel_provider_of(&entry->request.provider)) {
+            etw_session_note(s, INPUT_NOTE_WARNING,
+                "provider %s brings no events: Windows has system providers since build %d, and "
+                "this is build %u. name groups of kernel events in `flags`",
+                entry->label, FIRST_BUILD, build);
+        }
+    }
+}
+
 /* Enable the session's events. Launched processes are resumed here. */
 static bool begin(struct etw_session *s, struct error *err)
 {
     etw_session_guard_prepare(s);
+    if (!s->was_open) {
+        tell_system_providers(s);
+    }
     if (s->owned) {
         etw_providers_begin(s->providers, s->state.handle, s->taken_over != 0, plat_monotonic_ns());
     }
