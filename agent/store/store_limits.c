@@ -97,25 +97,34 @@ static bool may_go(
            !(loss->is_busy && loss->is_busy(loss->self, batch->id));
 }
 
-static bool drop_too_old(
-    struct store *store, const struct store_loss *loss, uint64_t *ret_count, struct error *err)
+/* Which batches go: those after ${after}, in the order of their ids, up to the first that is none of
+ * these. */
+struct dropping {
+    uint64_t stream; /* 0: of any */
+    uint64_t after;
+    uint64_t segment; /* 0: in any; a stream's batches in a segment follow one another */
+    uint64_t before;  /* entered before this time; 0: none */
+    uint64_t most;    /* once so many went, those that were read with them are the last */
+};
+
+static bool drop(struct store *store, struct dropping what, const struct store_loss *loss,
+    uint64_t *ret_count, struct error *err)
 {
-    uint64_t oldest = ages_oldest_allowed(store->ages);
-    uint64_t after = 0;
     uint64_t count = 0;
     struct catalogue_batch batches[ROWS];
-    size_t found = oldest ? ROWS : 0;
-    while (found == ROWS && count < MAX_DROPPED) {
-        if (!catalogue_next_batches(
-                store->catalogue, 0, after, UINT64_MAX, batches, ROWS, &found, err)) {
+    size_t found = what.before ? ROWS : 0;
+    while (found == ROWS && count < what.most) {
+        if (!catalogue_next_batches(store->catalogue, what.stream, what.after, UINT64_MAX, batches,
+                ROWS, &found, err)) {
             return false;
         }
         for (size_t i = 0; i < found; i++) {
-            if (batches[i].entered >= oldest) {
+            if (batches[i].entered >= what.before ||
+                (what.segment && batches[i].segment != what.segment)) {
                 found = 0;
                 break;
             }
-            after = batches[i].id;
+            what.after = batches[i].id;
             if (may_go(store, &batches[i], loss)) {
                 if (!remove_batch(store, &batches[i], loss, err)) {
                     return false;
@@ -159,33 +168,6 @@ static bool first_of(struct store *store, const struct chain *chain, const struc
     return true;
 }
 
-/* The batches of one stream in a segment, from the given one on. */
-static bool drop_in_segment(struct store *store, const struct catalogue_batch *first,
-    const struct store_loss *loss, uint64_t *ret_count, struct error *err)
-{
-    uint64_t after = first->id - 1;
-    uint64_t count = 0;
-    struct catalogue_batch batches[ROWS];
-    size_t found = ROWS;
-    while (found == ROWS) {
-        if (!catalogue_segment_batches(
-                store->catalogue, first->segment, after, batches, ROWS, &found, err)) {
-            return false;
-        }
-        for (size_t i = 0; i < found; i++) {
-            after = batches[i].id;
-            if (batches[i].stream == first->stream && may_go(store, &batches[i], loss)) {
-                if (!remove_batch(store, &batches[i], loss, err)) {
-                    return false;
-                }
-                count++;
-            }
-        }
-    }
-    *ret_count = count;
-    return true;
-}
-
 static bool drop_oldest(
     struct store *store, const struct store_loss *loss, uint64_t *ret_count, struct error *err)
 {
@@ -203,8 +185,13 @@ static bool drop_oldest(
             any = true;
         }
     }
+    const struct dropping rest_of_segment = {.stream = oldest.stream,
+        .after = oldest.id - 1,
+        .segment = oldest.segment,
+        .before = UINT64_MAX,
+        .most = UINT64_MAX};
     *ret_count = 0;
-    return !any || drop_in_segment(store, &oldest, loss, ret_count, err);
+    return !any || drop(store, rest_of_segment, loss, ret_count, err);
 }
 
 bool store_drop(struct store *store, enum store_drop why, const struct store_loss *loss,
@@ -214,8 +201,12 @@ bool store_drop(struct store *store, enum store_drop why, const struct store_los
         return false;
     }
     report_step(store->report, "drop");
-    return why == STORE_DROP_TOO_OLD ? drop_too_old(store, loss, ret_count, err)
-                                     : drop_oldest(store, loss, ret_count, err);
+    if (why == STORE_DROP_FULL) {
+        return drop_oldest(store, loss, ret_count, err);
+    }
+    const struct dropping too_old = {
+        .before = ages_oldest_allowed(store->ages), .most = MAX_DROPPED};
+    return drop(store, too_old, loss, ret_count, err);
 }
 
 bool store_set_aside(struct store *store, const struct store_row *row,

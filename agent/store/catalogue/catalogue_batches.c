@@ -89,16 +89,6 @@ bool catalogue_next_batches(struct catalogue *catalogue, uint64_t stream, uint64
     return get_batches(&q, stream, after, batches, max, ret_count, err);
 }
 
-bool catalogue_segment_batches(struct catalogue *catalogue, uint64_t segment, uint64_t after,
-    struct catalogue_batch *batches, size_t max, size_t *ret_count, struct error *err)
-{
-    struct query q = query_start(catalogue, CATALOGUE_SEGMENT_BATCHES);
-    query_number(&q, segment);
-    query_last(&q, after);
-    query_last(&q, max);
-    return get_batches(&q, 0, after, batches, max, ret_count, err);
-}
-
 bool catalogue_find_batch(struct catalogue *catalogue, uint64_t id,
     struct catalogue_batch *ret_batch, bool *ret_found, struct error *err)
 {

@@ -91,10 +91,6 @@ bool catalogue_next_batches(struct catalogue *catalogue, uint64_t stream, uint64
 bool catalogue_find_batch(struct catalogue *catalogue, uint64_t id,
     struct catalogue_batch *ret_batch, bool *ret_found, struct error *err);
 
-/* The first ${max} batches in ${segment} with ids above ${after}. */
-bool catalogue_segment_batches(struct catalogue *catalogue, uint64_t segment, uint64_t after,
-    struct catalogue_batch *batches, size_t max, size_t *ret_count, struct error *err);
-
 /* When the last batch entered; 0 if there is none. */
 bool catalogue_newest_entered(
     struct catalogue *catalogue, uint64_t *ret_entered, struct error *err);

@@ -198,23 +198,6 @@ static void batches_come_in_order_between_two_ids(void **state)
     catalogue_close(catalogue);
 }
 
-static void batches_of_a_segment_come_in_order(void **state)
-{
-    (void)state;
-    struct catalogue *catalogue = rig_create();
-    struct catalogue_batch batches[4];
-    size_t count;
-    rig_fill(catalogue, 10);
-    assert_good(catalogue_segment_batches(catalogue, 2, 0, batches, 4, &count, &rig_err));
-    assert_int_equal(count, 4);
-    assert_int_equal(batches[0].id, 6);
-    assert_int_equal(batches[3].id, 9);
-    assert_good(catalogue_segment_batches(catalogue, 2, 9, batches, 4, &count, &rig_err));
-    assert_int_equal(count, 1);
-    assert_int_equal(batches[0].id, 10);
-    catalogue_close(catalogue);
-}
-
 static void a_batch_that_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -421,7 +404,6 @@ static struct cost cost_of_a_start(uint64_t batches)
     assert_int_equal(count, 10);
     assert_good(catalogue_find_batch(catalogue, batches, next, &is_there, &rig_err));
     assert_true(is_there);
-    assert_good(catalogue_segment_batches(catalogue, 2, batches - 1, next, 10, &count, &rig_err));
     assert_good(catalogue_sum_batches(catalogue, 1, batches / 3, UINT64_MAX, &sum, &rig_err));
     assert_true(sum.batches > 3);
     rig_begin(catalogue);
@@ -473,7 +455,6 @@ int main(void)
         TEST(segments_know_what_lies_in_them),
         TEST(a_batch_is_found_as_it_was_put),
         TEST(batches_come_in_order_between_two_ids),
-        TEST(batches_of_a_segment_come_in_order),
         TEST(a_batch_that_does_not_fit_is_refused),
         TEST(the_largest_numbers_are_kept),
         TEST(old_batches_go_in_bounded_steps),

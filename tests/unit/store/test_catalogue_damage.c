@@ -128,7 +128,6 @@ static bool read_all(struct catalogue *catalogue, struct reading *r, struct erro
            catalogue_find_live(catalogue, span_text("session"), &live, err) &&
            catalogue_next_batches(catalogue, 0, 0, UINT64_MAX, batches, 100, &count, err) &&
            catalogue_next_batches(catalogue, 1, 0, UINT64_MAX, batches, 100, &count, err) &&
-           catalogue_segment_batches(catalogue, 1, 0, batches, 100, &count, err) &&
            catalogue_sum_batches(catalogue, 1, 3, UINT64_MAX, &sum, err) &&
            catalogue_letters(catalogue, each_letter, NULL, err) &&
            catalogue_verify(catalogue, NULL, NULL, &faults, err) &&
