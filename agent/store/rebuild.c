@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "platform/plat_file.h"
-#include "platform/plat_system.h"
 #include "store/catalogue/catalogue_batches.h"
 #include "store/catalogue/catalogue_sources.h"
+#include "store/catalogue/epochs.h"
 #include "store/orphans.h"
 #include "store/rebuild_own.h"
 #include "store/state/stream_entry.h"
@@ -114,13 +114,11 @@ static bool fill(struct rebuild *rebuild, struct error *err)
 
 static struct catalogue *create(struct rebuild *rebuild, uint64_t last_id, struct error *err)
 {
-    uint64_t epoch = 0;
+    uint64_t epoch;
     /* Deleted files stay deleted: a file that reappeared later would have an unknown epoch. */
     segments_sync_folder(rebuild->segments, NULL);
-    while (epoch == 0) {
-        if (!plat_random(&epoch, sizeof(epoch), err)) {
-            return NULL;
-        }
+    if (!epochs_draw(&epoch, err)) {
+        return NULL;
     }
     struct catalogue *catalogue = catalogue_create(
         folder_catalogue(rebuild->folder), epoch, span_make(NULL, 0), err);

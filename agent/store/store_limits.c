@@ -97,8 +97,7 @@ static bool may_go(
            !(loss->is_busy && loss->is_busy(loss->self, batch->id));
 }
 
-/* Which batches go: those after ${after}, in the order of their ids, up to the first that is none of
- * these. */
+/* Which batches go: those after ${after}, by their ids, up to the first that is none of these. */
 struct dropping {
     uint64_t stream; /* 0: of any */
     uint64_t after;

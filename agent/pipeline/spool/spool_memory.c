@@ -3,9 +3,9 @@
 #include "pipeline/spool/batch_list.h"
 #include "pipeline/spool/spool.h"
 #include "platform/plat_clock.h"
-#include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 #include "store/age_clock.h"
+#include "store/catalogue/epochs.h"
 
 /*
  * A list of batches per stream, oldest first. A batch counts the cursors that have yet to ack it;
@@ -110,7 +110,7 @@ static void look_at_the_clock(struct spool_memory *spool)
     int64_t step;
     uint64_t fresh;
     age_clock_now(&spool->clock, &step);
-    if (step && plat_random(&fresh, sizeof(fresh), NULL)) {
+    if (step && epochs_draw(&fresh, NULL)) {
         spool->epoch = fresh;
     }
 }
@@ -387,7 +387,7 @@ struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct 
         error_set(err, ERR_MEMORY, "out of memory for batches");
         return NULL;
     }
-    if (!plat_random(&spool->epoch, sizeof(spool->epoch), err)) {
+    if (!epochs_draw(&spool->epoch, err)) {
         destroy(&spool->base);
         return NULL;
     }

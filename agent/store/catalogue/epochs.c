@@ -1,8 +1,18 @@
 #include "store/catalogue/epochs.h"
 
 #include "base/bytes.h"
+#include "platform/plat_system.h"
 
 enum { EPOCH_BYTES = 8 };
+
+bool epochs_draw(uint64_t *ret_epoch, struct error *err)
+{
+    bool ok;
+    do {
+        ok = plat_random(ret_epoch, sizeof(*ret_epoch), err);
+    } while (ok && *ret_epoch == 0);
+    return ok;
+}
 
 void epochs_add(struct epochs *epochs, uint64_t epoch)
 {

@@ -13,6 +13,9 @@ struct epochs {
     size_t size;
 };
 
+/* Draw an epoch: a random number that is not 0. */
+bool epochs_draw(uint64_t *ret_epoch, struct error *err);
+
 void epochs_add(struct epochs *epochs, uint64_t epoch);
 bool epochs_has(struct span epochs, uint64_t epoch);
 

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "platform/plat_system.h"
 #include "store/catalogue/epochs.h"
 
 enum {
@@ -41,11 +40,9 @@ void numbers_destroy(struct numbers *numbers)
 /* Draw an epoch; what is written from now on bears it. */
 static bool begin_epoch(struct numbers *numbers, struct segments *segments, struct error *err)
 {
-    uint64_t epoch = 0;
-    while (epoch == 0) {
-        if (!plat_random(&epoch, sizeof(epoch), err)) {
-            return false;
-        }
+    uint64_t epoch;
+    if (!epochs_draw(&epoch, err)) {
+        return false;
     }
     if (numbers->epoch) {
         epochs_add(&numbers->earlier, numbers->epoch);
