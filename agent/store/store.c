@@ -6,7 +6,7 @@
  * how much room there is, unneeded.h which files go.
  *
  * This file has streams and outputs, with what they read and how far they are; store_batches.c
- * batches; store_stage.c all else that is staged, and reads it back; store_open.c begins and ends;
+ * batches; store_stage.c all else that is staged; store_open.c begins and ends;
  * store_commit.c makes true; store_limits.c says what there is and drops; tails.c and rebuild.c see
  * to what a crash, or worse, has left.
  */
@@ -20,11 +20,13 @@
 #include "store/state/stream_entry.h"
 #include "store/state/streams.h"
 
-bool store_is_whole(const struct store *store, struct error *err)
+struct catalogue *store_catalogue(const struct store *store, struct error *err)
 {
-    return store->catalogue ||
-           error_set(err, ERR_DAMAGED, "%s was lost; the next commit creates it again",
-               folder_catalogue(store->folder));
+    if (!store->catalogue) {
+        error_set(err, ERR_DAMAGED, "%s was lost; the next commit creates it again",
+            folder_catalogue(store->folder));
+    }
+    return store->catalogue;
 }
 
 uint64_t store_last_id(const struct store *store)
@@ -140,7 +142,7 @@ bool store_output(struct store *store, struct span name, uint64_t stream, struct
     if (!chain) {
         chain = chains_add(store->chains, name, err);
     }
-    if (!chain || !store_is_whole(store, err) ||
+    if (!chain || !store_catalogue(store, err) ||
         !go_on(store, chain, stream, about, from_head, &state.is_changed, err) ||
         !chains_open(store->chains, chain, ret_output, err)) {
         if (chain && state.is_new) {
@@ -224,7 +226,7 @@ bool store_next(struct store *store, size_t output, uint64_t after, struct store
 {
     const struct chain *chain = store_chain(store, output, err);
     size_t count = 0;
-    if (!chain || !store_is_whole(store, err)) {
+    if (!chain || !store_catalogue(store, err)) {
         return false;
     }
     for (size_t i = chain->first_range; i < chain->range_count && count < max; i++) {
@@ -240,7 +242,7 @@ bool store_left(
     struct store *store, size_t output, uint64_t id, struct buf *ret_left, struct error *err)
 {
     const struct chain *chain = store_chain(store, output, err);
-    if (!chain || !store_is_whole(store, err)) {
+    if (!chain || !store_catalogue(store, err)) {
         return false;
     }
     const struct span *staged = stage_left(store->stage, chain->id, id);

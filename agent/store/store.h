@@ -17,8 +17,7 @@
  * store_close.
  */
 struct catalogue;
-struct catalogue_gap;      /* catalogue_sources.h */
-struct catalogue_progress; /* catalogue_progress.h */
+struct catalogue_gap; /* catalogue_sources.h */
 struct disk;
 struct store;
 
@@ -287,28 +286,10 @@ bool store_drop_checkpoint(struct store *store, struct span output, struct error
 bool store_gap(struct store *store, const struct catalogue_gap *gap, struct error *err);
 
 /* ---- reading it back ------------------------------------------------------------------------- */
-/* Committed state, without what is staged. Spans are valid during the call. */
 
-/* 0: the store knows nothing of it. */
-bool store_find_source(struct store *store, struct span session, uint64_t stream,
-    uint64_t *ret_sequence, struct error *err);
-bool store_find_source_state(
-    struct store *store, struct span session, struct buf *ret_state, struct error *err);
-bool store_find_done(struct store *store, struct span session, const uint8_t file_id[16],
-    bool *ret_done, uint64_t *ret_sequence, struct error *err);
-bool store_find_live(
-    struct store *store, struct span session, uint64_t *ret_time, struct error *err);
-
-bool store_each_progress(struct store *store,
-    bool (*each)(void *self, const struct catalogue_progress *progress), void *self,
-    struct error *err);
-
-/* The catalogue with the committed state, for reading on the store's thread until the next change.
- * NULL: the catalogue was lost, and the next commit rebuilds it. */
-struct catalogue *store_catalogue(struct store *store);
-
-bool store_each_gap(struct store *store, bool (*each)(void *self, const struct catalogue_gap *gap),
-    void *self, struct error *err);
+/* The catalogue: committed state, without what is staged. For reading on the store's thread until
+ * the next change. NULL with ${err}: it was lost, and the next commit rebuilds it. */
+struct catalogue *store_catalogue(const struct store *store, struct error *err);
 
 /* ---- commit ---------------------------------------------------------------------------------- */
 

@@ -174,7 +174,7 @@ static bool reserve(struct store *store, struct error *err)
     if (numbers_are_reserved(store->numbers)) {
         return true;
     }
-    if (!store_is_whole(store, err)) {
+    if (!store_catalogue(store, err)) {
         return false;
     }
     report_step(store->report, "reserve");

@@ -15,7 +15,7 @@ bool store_usage(struct store *store, struct store_usage *ret_usage, struct erro
     struct catalogue_info info;
     struct catalogue_batch oldest;
     size_t found;
-    if (!store_is_whole(store, err) || !catalogue_info(store->catalogue, &info, err) ||
+    if (!store_catalogue(store, err) || !catalogue_info(store->catalogue, &info, err) ||
         !catalogue_next_batches(store->catalogue, 0, 0, UINT64_MAX, &oldest, 1, &found, err)) {
         return false;
     }
@@ -39,7 +39,7 @@ bool store_backlog(
     struct store *store, size_t output, struct store_backlog *ret_backlog, struct error *err)
 {
     const struct chain *chain = store_chain(store, output, err);
-    return chain && store_is_whole(store, err) &&
+    return chain && store_catalogue(store, err) &&
            backlog_measure(store->catalogue, chain, ret_backlog, err);
 }
 
@@ -196,7 +196,7 @@ static bool drop_oldest(
 bool store_drop(struct store *store, enum store_drop why, const struct store_loss *loss,
     uint64_t *ret_count, struct error *err)
 {
-    if (!store_is_whole(store, err)) {
+    if (!store_catalogue(store, err)) {
         return false;
     }
     report_step(store->report, "drop");
@@ -213,7 +213,7 @@ bool store_set_aside(struct store *store, const struct store_row *row,
 {
     struct catalogue_batch batch;
     bool found;
-    if (!store_is_whole(store, err) ||
+    if (!store_catalogue(store, err) ||
         !catalogue_find_batch(store->catalogue, row->id, &batch, &found, err)) {
         return false;
     }

@@ -30,9 +30,6 @@ struct store {
 
 struct store_row store_row_of(const struct catalogue_batch *batch);
 
-/* False with ${err}: the catalogue was lost, and could not be rebuilt yet. */
-bool store_is_whole(const struct store *store, struct error *err);
-
 /* Does ${err} say that a file, above all the catalogue, is damaged or gone? */
 static inline bool store_has_lost(const struct error *err)
 {

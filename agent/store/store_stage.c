@@ -1,6 +1,5 @@
 #include "store/store_own.h"
 
-#include "store/catalogue/catalogue_progress.h"
 #include "store/catalogue/catalogue_sources.h"
 #include "store/state/stage.h"
 #include "store/state/stage_entry.h"
@@ -75,63 +74,4 @@ bool store_gap(struct store *store, const struct catalogue_gap *gap, struct erro
         }
     }
     return numbers_check(gap->count, err) && stage_put(store->stage, &entry, err);
-}
-
-/* ---- reading it back ------------------------------------------------------------------------- */
-
-bool store_find_source(struct store *store, struct span session, uint64_t stream,
-    uint64_t *ret_sequence, struct error *err)
-{
-    bool found;
-    uint64_t sequence = 0;
-    if (!store_is_whole(store, err) ||
-        !catalogue_find_source(store->catalogue, session, stream, &sequence, &found, err)) {
-        return false;
-    }
-    *ret_sequence = sequence;
-    return true;
-}
-
-bool store_find_source_state(
-    struct store *store, struct span session, struct buf *ret_state, struct error *err)
-{
-    return store_is_whole(store, err) &&
-           catalogue_find_state(store->catalogue, session, ret_state, err);
-}
-
-bool store_find_done(struct store *store, struct span session, const uint8_t file_id[16],
-    bool *ret_done, uint64_t *ret_sequence, struct error *err)
-{
-    uint64_t sequence = 0;
-    if (!store_is_whole(store, err) ||
-        !catalogue_find_done(store->catalogue, session, file_id, &sequence, ret_done, err)) {
-        return false;
-    }
-    *ret_sequence = sequence;
-    return true;
-}
-
-bool store_find_live(
-    struct store *store, struct span session, uint64_t *ret_time, struct error *err)
-{
-    return store_is_whole(store, err) &&
-           catalogue_find_live(store->catalogue, session, ret_time, err);
-}
-
-bool store_each_progress(struct store *store,
-    bool (*each)(void *self, const struct catalogue_progress *progress), void *self,
-    struct error *err)
-{
-    return store_is_whole(store, err) && catalogue_progresses(store->catalogue, each, self, err);
-}
-
-struct catalogue *store_catalogue(struct store *store)
-{
-    return store->catalogue;
-}
-
-bool store_each_gap(struct store *store, bool (*each)(void *self, const struct catalogue_gap *gap),
-    void *self, struct error *err)
-{
-    return store_is_whole(store, err) && catalogue_gaps(store->catalogue, each, self, err);
 }

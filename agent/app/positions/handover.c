@@ -66,7 +66,8 @@ static bool find_delivered(const struct agent_plan *plan, struct store *store,
 {
     struct buf text;
     buf_init(&text, STORE_VALUE_MAX);
-    bool ok = store_find_source_state(store, span_text(delivered_name), &text, err);
+    struct catalogue *catalogue = store_catalogue(store, err);
+    bool ok = catalogue && catalogue_find_state(catalogue, span_text(delivered_name), &text, err);
     if (ok) {
         read_delivered(plan, buf_span(&text), delivered);
     }
@@ -145,7 +146,9 @@ static bool take_position(struct taking *taking, size_t stream, size_t session, 
     uint64_t last_id = store_last_id(taking->store);
     uint64_t lowest = UINT64_MAX;
     uint64_t before = 0;
-    if (!store_find_source(taking->store, name, id, &before, taking->err)) {
+    bool found;
+    struct catalogue *catalogue = store_catalogue(taking->store, taking->err);
+    if (!catalogue || !catalogue_find_source(catalogue, name, id, &before, &found, taking->err)) {
         return false;
     }
     for (size_t o = 0; o < plan->output_count; o++) {
@@ -233,10 +236,12 @@ bool handover_to_disk(const struct agent_plan *plan, struct store *store, struct
         .found = calloc(cells, sizeof(*taking.found)),
         .ok = true,
         .err = err};
-    bool ok = (taking.sequences && taking.found) || error_set(err, ERR_MEMORY, "out of memory");
+    struct catalogue *catalogue = store_catalogue(store, err);
+    bool ok = catalogue &&
+              ((taking.sequences && taking.found) || error_set(err, ERR_MEMORY, "out of memory"));
     ok = ok && allocate(plan, handover, err) &&
          find_delivered(plan, store, handover->delivered, err) &&
-         store_each_progress(store, take_row, &taking, err) && taking.ok;
+         catalogue_progresses(catalogue, take_row, &taking, err) && taking.ok;
     if (ok && handover->any) { /* positions_sources.c reads what is committed */
         ok = (take_streams(&taking) && handover_put_delivered(plan, store, handover, err) &&
                  store_commit(store, &committed, err)) ||
@@ -349,8 +354,9 @@ static bool give_output(
                 &sessions, span_text(agent_plan_session_name(giving->plan, s)), sequence);
         }
     }
-    bool ok = catalogue_find_checkpoint(
-        store_catalogue(store), giving->outputs[output].id, &checkpoint, err);
+    struct catalogue *catalogue = store_catalogue(store, err);
+    bool ok = catalogue &&
+              catalogue_find_checkpoint(catalogue, giving->outputs[output].id, &checkpoint, err);
     bool has_memory = !sessions.failed && !checkpoint.failed;
     const struct span value = buf_span(&checkpoint);
     const struct store_progress progress = {
@@ -367,14 +373,14 @@ static bool give_all(
     struct giving *giving, struct store *store, const struct spool_facts *facts, struct error *err)
 {
     const struct agent_plan *plan = giving->plan;
-    struct catalogue *catalogue = store_catalogue(store);
+    struct catalogue *catalogue = store_catalogue(store, err);
     for (size_t o = 0; o < plan->output_count; o++) {
         const struct spool_output_facts *output = spool_facts_output(
             facts, agent_plan_output_name(plan, o));
         giving->outputs[o].id = output ? chain_id(output->chain) : 0;
     }
-    bool ok = find_delivered(plan, store, giving->delivered, err) &&
-              store_each_progress(store, note_row, giving, err) &&
+    bool ok = catalogue && find_delivered(plan, store, giving->delivered, err) &&
+              catalogue_progresses(catalogue, note_row, giving, err) &&
               catalogue_ranges(catalogue, note_range, giving, err) &&
               catalogue_sources(catalogue, note_source, giving, err);
     for (size_t o = 0; ok && o < plan->output_count; o++) {
@@ -452,8 +458,9 @@ bool handover_to_memory(const struct agent_plan *plan, struct log *log, const ch
         look_at_default(plan, log);
         return true;
     }
-    if (!data_folder_path(data_dir, "spool", folder, err) ||
-        !spool_facts_read(store_catalogue(store), &facts, err)) {
+    struct catalogue *catalogue = store_catalogue(store, err);
+    if (!catalogue || !data_folder_path(data_dir, "spool", folder, err) ||
+        !spool_facts_read(catalogue, &facts, err)) {
         return false;
     }
     tell_waiting(plan, log, true, folder, &facts);

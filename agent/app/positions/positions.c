@@ -104,8 +104,9 @@ static bool find_outputs(struct positions *p, struct error *err)
         buf_init(&p->outputs[o].checkpoint, STORE_VALUE_MAX);
     }
     /* Read what the handover has staged back from the catalogue. */
-    if (!store_commit(store, &committed, err) ||
-        !store_each_progress(store, find_progress, p, err)) {
+    struct catalogue *catalogue = store_commit(store, &committed, err) ? store_catalogue(store, err)
+                                                                       : NULL;
+    if (!catalogue || !catalogue_progresses(catalogue, find_progress, p, err)) {
         return false;
     }
     store_tidy(store); /* files of earlier runs that are not needed any more */
@@ -242,11 +243,11 @@ static bool find_done(struct positions *p, struct span session, const uint8_t fi
              catalogue_find_done(reader, session, file_id, ret_last_sequence, ret_found, err);
         plat_mutex_unlock(&p->reader_mutex);
     } else {
-        uint64_t sequence;
         plat_mutex_lock(&p->mutex);
-        ok = store_find_done(p->store, session, file_id, ret_found, &sequence, err);
+        struct catalogue *catalogue = store_catalogue(p->store, err);
+        ok = catalogue &&
+             catalogue_find_done(catalogue, session, file_id, ret_last_sequence, ret_found, err);
         plat_mutex_unlock(&p->mutex);
-        *ret_last_sequence = ok && *ret_found ? sequence : *ret_last_sequence;
     }
     return ok;
 }

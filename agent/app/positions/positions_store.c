@@ -31,11 +31,12 @@ static void close_reader(void *self)
 
 static bool find_sessions(struct positions *p, struct error *err)
 {
-    bool ok = true;
+    struct catalogue *catalogue = store_catalogue(p->store, err);
+    bool ok = catalogue != NULL;
     for (size_t s = 0; ok && s < p->plan->session_count; s++) {
         struct span name = span_text(agent_plan_session_name(p->plan, s));
-        ok = store_find_source_state(p->store, name, &p->states[s], err) &&
-             store_find_live(p->store, name, &p->last_times[s], err);
+        ok = catalogue_find_state(catalogue, name, &p->states[s], err) &&
+             catalogue_find_live(catalogue, name, &p->last_times[s], err);
         if (ok && p->is_remade && p->states[s].size) {
             buf_reset(&p->states[s]);
             ok = store_source_state(p->store, name, buf_span(&p->states[s]), err);
@@ -141,9 +142,9 @@ static bool note_gap(void *self, const struct catalogue_gap *gap)
 static bool choose(struct positions *p, struct error *err)
 {
     struct catalogue_info info;
-    struct catalogue *catalogue = store_catalogue(p->store);
+    struct catalogue *catalogue = store_catalogue(p->store, err);
     bool has_gap = false;
-    if (!catalogue_info(catalogue, &info, err) ||
+    if (!catalogue || !catalogue_info(catalogue, &info, err) ||
         !catalogue_gaps(catalogue, note_gap, &has_gap, err)) {
         return false;
     }

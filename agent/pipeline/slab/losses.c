@@ -549,7 +549,8 @@ void losses_left_fini(struct losses_left *left)
 bool losses_load(struct losses *losses, struct store *store, struct error *err)
 {
     plat_mutex_lock(&losses->mutex);
-    bool ok = store_each_gap(store, load_one, losses, err);
+    struct catalogue *catalogue = store_catalogue(store, err);
+    bool ok = catalogue && catalogue_gaps(catalogue, load_one, losses, err);
     plat_mutex_unlock(&losses->mutex);
     return ok;
 }

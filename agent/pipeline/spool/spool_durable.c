@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "pipeline/spool/spool_durable_own.h"
+#include "store/catalogue/catalogue_sources.h"
 
 /*
  * The durable spool as the sealer and the pipeline use it: creation, start, end. The rest is in the
@@ -206,21 +207,20 @@ static const struct spool_ops durable_ops = {
 static bool find_streams(struct spool_durable *spool, struct error *err)
 {
     const struct spool_durable_settings *s = &spool->settings;
-    for (size_t i = 0; i < s->stream_count; i++) {
+    struct catalogue *catalogue = store_catalogue(s->store, err);
+    bool ok = catalogue != NULL;
+    for (size_t i = 0; ok && i < s->stream_count; i++) {
         const struct spool_durable_stream *stream = &s->streams[i];
-        if (!store_stream(s->store, span_text(stream->key), stream->hash, span_text(""),
-                &spool->stream_ids[i], err)) {
-            return false;
-        }
-        for (size_t k = 0; k < s->session_count; k++) {
+        uint64_t *id = &spool->stream_ids[i];
+        ok = store_stream(s->store, span_text(stream->key), stream->hash, span_text(""), id, err);
+        for (size_t k = 0; ok && k < s->session_count; k++) {
             uint64_t *sequence = &spool->sequences[k * s->stream_count + i];
-            if (s->replayable[k] && !store_find_source(s->store, span_text(s->sessions[k]),
-                                        spool->stream_ids[i], sequence, err)) {
-                return false;
-            }
+            bool found;
+            ok = !s->replayable[k] || catalogue_find_source(catalogue, span_text(s->sessions[k]),
+                                          *id, sequence, &found, err);
         }
     }
-    return true;
+    return ok;
 }
 
 /* How many ids are before the batch for the first cursor that gets to it. Holds the mutex. */

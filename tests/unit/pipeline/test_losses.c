@@ -372,7 +372,7 @@ static void what_was_lost_by_those_that_are_gone_is_told_by_the_agent(void **sta
     losses_begin(rig.losses);
     assert_true(losses_stage(rig.losses, store, true, &err));
     assert_true(store_commit(store, &committed, &err));
-    assert_true(store_each_gap(store, count_gap, &left, &err));
+    assert_true(catalogue_gaps(store_catalogue(store, &err), count_gap, &left, &err));
     assert_int_equal(left, 0);
     rig_fini(&rig);
     store_close(store);

@@ -183,7 +183,7 @@ static void what_an_output_loses_that_is_forgotten_is_counted(void **state)
     rig->spool->ops->halt(rig->spool);
     assert_int_equal(atomic_load(&rig->lost_by_others[OUTPUT_DROP_SPOOL_TOO_OLD]), 5 + 2 + 4);
     told.open = 0;
-    assert_true(store_each_gap(rig->store, count_open, &told, &err));
+    assert_true(catalogue_gaps(store_catalogue(rig->store, &err), count_open, &told, &err));
     assert_int_equal(told.open, 5 + 2 + 4);
     rig_close(rig);
     rig->reader_count = 2;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/catalogue/catalogue_sources.h"
 #include "store/disk/disk.h"
 #include "store/store.h"
 #include "support/disk_model.h"
@@ -269,9 +270,10 @@ static inline void rig_settle(struct store_rig *rig, size_t output, uint64_t id)
 
 static inline uint64_t rig_source(struct store_rig *rig, const char *key)
 {
-    uint64_t sequence = UINT64_MAX;
-    assert_ok(store_find_source(
-                  rig->store, span_text("kernel"), rig_stream(rig, key), &sequence, &rig->err),
+    uint64_t sequence = 0;
+    bool found;
+    assert_ok(catalogue_find_source(store_catalogue(rig->store, &rig->err), span_text("kernel"),
+                  rig_stream(rig, key), &sequence, &found, &rig->err),
         rig);
     return sequence;
 }

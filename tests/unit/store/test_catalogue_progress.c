@@ -1,4 +1,5 @@
 #include "store/catalogue/catalogue_progress.h"
+#include "store/catalogue/catalogue_sources.h"
 
 #include "store/catalogue/catalogue_query.h"
 #include "store/store.h"
@@ -113,7 +114,7 @@ static void expect_in_store(struct store *store, const char *text)
     struct error err = {0};
     struct seen seen;
     buf_init(&seen.text, 10000);
-    assert_true(store_each_progress(store, look, &seen, &err));
+    assert_true(catalogue_progresses(store_catalogue(store, &err), look, &seen, &err));
     assert_span(buf_span(&seen.text), text);
     buf_fini(&seen.text);
 }
@@ -144,11 +145,12 @@ static void a_store_in_memory_keeps_what_was_committed_until_it_is_closed(void *
     bool done = false;
     struct buf value;
     buf_init(&value, 1000);
-    assert_true(store_find_source_state(store, span_text("s"), &value, &err));
+    assert_true(catalogue_find_state(store_catalogue(store, &err), span_text("s"), &value, &err));
     assert_span(buf_span(&value), "state");
-    assert_true(store_find_live(store, span_text("l"), &number, &err));
+    assert_true(catalogue_find_live(store_catalogue(store, &err), span_text("l"), &number, &err));
     assert_int_equal(number, 77);
-    assert_true(store_find_done(store, span_text("s"), file_id, &done, &number, &err));
+    assert_true(catalogue_find_done(
+        store_catalogue(store, &err), span_text("s"), file_id, &number, &done, &err));
     assert_true(done && number == 5);
     /* An empty row removes the staged one. */
     progress = (struct store_progress){.name = span_text("o")};
@@ -162,7 +164,7 @@ static void a_store_in_memory_keeps_what_was_committed_until_it_is_closed(void *
     store_close(store);
     store = store_open(&(struct store_settings){.no_batches = true}, &err);
     assert_non_null(store);
-    assert_true(store_find_live(store, span_text("l"), &number, &err));
+    assert_true(catalogue_find_live(store_catalogue(store, &err), span_text("l"), &number, &err));
     assert_int_equal(number, 0);
     store_close(store);
 }

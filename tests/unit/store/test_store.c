@@ -323,7 +323,8 @@ static bool count_gap(void *self, const struct catalogue_gap *gap)
 static uint64_t open_gaps(struct store_rig *rig)
 {
     uint64_t lost = 0;
-    assert_ok(store_each_gap(rig->store, count_gap, &lost, &rig->err), rig);
+    assert_ok(
+        catalogue_gaps(store_catalogue(rig->store, &rig->err), count_gap, &lost, &rig->err), rig);
     return lost;
 }
 
@@ -383,15 +384,21 @@ static void test_sources_and_gaps_are_as_they_were_committed(void **state)
     assert_int_equal(rig_source(&rig, "json"), 900);
     uint64_t number;
     bool done;
-    assert_ok(store_find_done(rig.store, session, file, &done, &number, &rig.err), &rig);
+    assert_ok(catalogue_find_done(
+                  store_catalogue(rig.store, &rig.err), session, file, &number, &done, &rig.err),
+        &rig);
     assert_true(done && number == 77);
-    assert_ok(store_find_done(rig.store, session, other, &done, &number, &rig.err), &rig);
+    assert_ok(catalogue_find_done(
+                  store_catalogue(rig.store, &rig.err), session, other, &number, &done, &rig.err),
+        &rig);
     assert_false(done);
-    assert_ok(store_find_live(rig.store, session, &number, &rig.err), &rig);
+    assert_ok(catalogue_find_live(store_catalogue(rig.store, &rig.err), session, &number, &rig.err),
+        &rig);
     assert_int_equal(number, 4711);
     struct buf value;
     buf_init(&value, 100);
-    assert_ok(store_find_source_state(rig.store, session, &value, &rig.err), &rig);
+    assert_ok(catalogue_find_state(store_catalogue(rig.store, &rig.err), session, &value, &rig.err),
+        &rig);
     assert_span(buf_span(&value), "state");
     buf_fini(&value);
     assert_int_equal(open_gaps(&rig), 6);

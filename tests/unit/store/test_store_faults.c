@@ -14,7 +14,8 @@ static bool count_gap(void *self, const struct catalogue_gap *gap)
 static uint64_t open_gaps(struct store_rig *rig)
 {
     uint64_t lost = 0;
-    assert_ok(store_each_gap(rig->store, count_gap, &lost, &rig->err), rig);
+    assert_ok(
+        catalogue_gaps(store_catalogue(rig->store, &rig->err), count_gap, &lost, &rig->err), rig);
     return lost;
 }
 
@@ -133,7 +134,9 @@ static void nothing_of_a_failed_commit_is_true(void **state)
     assert_int_equal(rig.err.code, ERR_IO);
     assert_string_equal(rig_waiting(&rig, siem, "json"), "1 2");
     uint64_t time;
-    assert_ok(store_find_live(rig.store, span_text("live"), &time, &rig.err), &rig);
+    assert_ok(catalogue_find_live(
+                  store_catalogue(rig.store, &rig.err), span_text("live"), &time, &rig.err),
+        &rig);
     assert_int_equal(time, 0);
     assert_int_equal(rig_source(&rig, "json"), 2);
     disk_model_heal(rig.model);
@@ -188,12 +191,16 @@ static void on_a_full_disk_cursors_move_and_files_go(void **state)
     assert_true(usage.bytes - usage.catalogue_bytes < used);
     assert_int_equal(open_gaps(&rig), 5 + 7);
     uint64_t time;
-    assert_ok(store_find_live(rig.store, span_text("live"), &time, &rig.err), &rig);
+    assert_ok(catalogue_find_live(
+                  store_catalogue(rig.store, &rig.err), span_text("live"), &time, &rig.err),
+        &rig);
     assert_int_equal(time, 0);
     /* So there is room again. */
     rig_commit(&rig);
     assert_int_equal(open_gaps(&rig), 7);
-    assert_ok(store_find_live(rig.store, span_text("live"), &time, &rig.err), &rig);
+    assert_ok(catalogue_find_live(
+                  store_catalogue(rig.store, &rig.err), span_text("live"), &time, &rig.err),
+        &rig);
     assert_int_equal(time, 99);
     assert_string_equal(rig_waiting(&rig, siem, "json"), "51 52 53 54 55 56 57 58 59 60 61");
     rig_pass_seconds(&rig, 5);
