@@ -238,7 +238,7 @@ static uint32_t ask_events(const void *self, void *data, uint32_t *bytes)
 }
 
 void etw_names_each_event(const struct guid *provider,
-    bool (*each)(void *self, const struct etw_event_descriptor *event), void *self)
+    bool (*each)(void *self, const struct event_descriptor *event), void *self)
 {
     size_t size = 0;
     uint32_t code;
@@ -251,7 +251,7 @@ void etw_names_each_event(const struct guid *provider,
     }
     bool more = true;
     for (size_t i = 0; i < list.count && more; i++) {
-        struct etw_event_descriptor event;
+        struct event_descriptor event;
         size_t at = sizeof(list) + i * sizeof(event);
         if (at + sizeof(event) > size) {
             break;
@@ -264,12 +264,12 @@ void etw_names_each_event(const struct guid *provider,
 
 struct event_search {
     uint16_t id;
-    struct etw_event_descriptor *ret_events;
+    struct event_descriptor *ret_events;
     size_t capacity;
     size_t count;
 };
 
-static bool match_event(void *self, const struct etw_event_descriptor *event)
+static bool match_event(void *self, const struct event_descriptor *event)
 {
     struct event_search *search = self;
     if (event->id == search->id && search->count < search->capacity) {
@@ -278,8 +278,8 @@ static bool match_event(void *self, const struct etw_event_descriptor *event)
     return search->count < search->capacity;
 }
 
-size_t etw_names_events(const struct guid *provider, uint16_t id,
-    struct etw_event_descriptor *ret_events, size_t capacity)
+size_t etw_names_events(
+    const struct guid *provider, uint16_t id, struct event_descriptor *ret_events, size_t capacity)
 {
     struct event_search search = {.id = id, .ret_events = ret_events, .capacity = capacity};
     etw_names_each_event(provider, match_event, &search);

@@ -50,14 +50,14 @@ void etw_names_each_field(const struct guid *provider, uint32_t type,
 /* Call ${each}, until it returns false, for the descriptors of all events of a provider registered
  * with a manifest. */
 void etw_names_each_event(const struct guid *provider,
-    bool (*each)(void *self, const struct etw_event_descriptor *event), void *self);
+    bool (*each)(void *self, const struct event_descriptor *event), void *self);
 
 /* The bits of a keyword of a registered provider, without regard to case; false: unknown. */
 bool etw_names_keyword(const struct guid *provider, struct span name, uint64_t *ret_bits);
 
 /* The descriptors of the events ${id} of a registered provider, one per version; at most
  * ${capacity}. 0: none known. */
-size_t etw_names_events(const struct guid *provider, uint16_t id,
-    struct etw_event_descriptor *ret_events, size_t capacity);
+size_t etw_names_events(
+    const struct guid *provider, uint16_t id, struct event_descriptor *ret_events, size_t capacity);
 
 #endif

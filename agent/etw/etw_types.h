@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/event_descriptor.h"
 #include "base/guid.h"
 
 /*
@@ -276,16 +277,6 @@ _Static_assert(offsetof(struct etw_enable_parameters, filters) == 32, "ENABLE_TR
 
 /* ---- records and consumers: evntcons.h, evntrace.h ------------------------------------------- */
 
-struct etw_event_descriptor {
-    uint16_t id;
-    uint8_t version;
-    uint8_t channel;
-    uint8_t level;
-    uint8_t opcode;
-    uint16_t task;
-    uint64_t keyword;
-};
-
 struct etw_event_header {
     uint16_t size;
     uint16_t header_type;
@@ -295,7 +286,7 @@ struct etw_event_header {
     uint32_t process_id;
     int64_t time_stamp;
     struct guid provider_id;
-    struct etw_event_descriptor descriptor;
+    struct event_descriptor descriptor;
     union {
         struct {
             uint32_t kernel_time;

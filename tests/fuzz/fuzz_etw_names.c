@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .TdhEnumerateManifestProviderEvents = events};
     struct guid guid = {{1}};
     uint64_t bits;
-    struct etw_event_descriptor found[4];
+    struct event_descriptor found[4];
     answer = span_make(data, size);
     etw_api_use(&api);
     struct etw_names *names = etw_names_create(NULL);

@@ -84,17 +84,10 @@ static void look_at(void *self, const struct event_schema *schema)
 }
 
 /* Events as this machine's manifest has them, which states all of a descriptor. */
-static bool add_own(void *self, const struct etw_event_descriptor *event)
+static bool add_own(void *self, const struct event_descriptor *event)
 {
-    const struct event_descriptor d = {.id = event->id,
-        .version = event->version,
-        .channel = event->channel,
-        .level = event->level,
-        .opcode = event->opcode,
-        .task = event->task,
-        .keyword = event->keyword};
     struct known *own = self;
-    add(own, &d, NULL, 0);
+    add(own, event, NULL, 0);
     return !own->failed;
 }
 

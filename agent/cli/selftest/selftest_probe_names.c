@@ -71,7 +71,7 @@ static void set_traits(uint64_t provider)
 static void write_event(uint64_t provider, const uint8_t *event, size_t event_bytes, size_t bytes)
 {
     static const uint8_t payload[OTHER_BYTES];
-    const struct etw_event_descriptor descriptor = {
+    const struct event_descriptor descriptor = {
         .channel = CHANNEL_TRACELOGGING, .level = LEVEL, .keyword = KEYWORD};
     const struct etw_data data[] = {data_of(traits, sizeof(traits), PROVIDER_METADATA),
         data_of(event, event_bytes, EVENT_METADATA), data_of(payload, bytes, 0)};

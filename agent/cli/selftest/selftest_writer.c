@@ -170,8 +170,7 @@ static struct etw_data data_of(const void *bytes, size_t size, uint8_t type)
 
 static uint32_t write_tracelogging(struct selftest_writer *w, const uint8_t *payload)
 {
-    const struct etw_event_descriptor descriptor = {
-        .channel = CHANNEL_TRACELOGGING, .level = LEVEL};
+    const struct event_descriptor descriptor = {.channel = CHANNEL_TRACELOGGING, .level = LEVEL};
     const struct etw_data data[] = {data_of(traits, sizeof(traits), DATA_PROVIDER_METADATA),
         data_of(tick, sizeof(tick) - 1, DATA_EVENT_METADATA), data_of(payload, PAYLOAD_BYTES, 0)};
     return w->api->EventWriteTransfer(w->tracelogging.handle, &descriptor, NULL, NULL, 3, data);
@@ -179,7 +178,7 @@ static uint32_t write_tracelogging(struct selftest_writer *w, const uint8_t *pay
 
 static uint32_t write_manifest(struct selftest_writer *w, const uint8_t *payload)
 {
-    const struct etw_event_descriptor descriptor = {.id = EVENT_ID, .level = LEVEL};
+    const struct event_descriptor descriptor = {.id = EVENT_ID, .level = LEVEL};
     const struct etw_data data = data_of(payload, PAYLOAD_BYTES, 0);
     return w->api->EventWriteTransfer(w->manifest.handle, &descriptor, NULL, NULL, 1, &data);
 }

@@ -35,9 +35,9 @@ struct etw_payload_test {
 
 /* The payload filter of one event of a manifest. */
 struct etw_payload_filter {
-    struct etw_event_descriptor event; /* as in the manifest */
-    bool match_any;                    /* true: one test suffices; false: all must hold */
-    uint16_t count;                    /* at most ETW_MAX_PREDICATES */
+    struct event_descriptor event; /* as in the manifest */
+    bool match_any;                /* true: one test suffices; false: all must hold */
+    uint16_t count;                /* at most ETW_MAX_PREDICATES */
     const struct etw_payload_test *tests;
 };
 

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_EVENT_RECORD_H
 #define ETWSHIP_EVENT_RECORD_H
 
+#include "base/event_descriptor.h"
 #include "base/guid.h"
 #include "base/span.h"
 #include "base/text/time_zone.h"
@@ -54,17 +55,6 @@ enum {
     RECORD_MESSAGE_SOUGHT =
         0x4000,                /* … its reader asked the publisher, and said if that has none */
     RECORD_IS_CARVED = 0x8000, /* RECORD_OF_LOG: a leftover, no longer in the log */
-};
-
-/* EVENT_DESCRIPTOR, evntprov.h. Classic and kernel records fill version, level and opcode. */
-struct event_descriptor {
-    uint16_t id;
-    uint8_t version;
-    uint8_t channel;
-    uint8_t level;
-    uint8_t opcode;
-    uint16_t task;
-    uint64_t keyword;
 };
 
 /* Extended data items (EVENT_HEADER_EXT_TYPE_*, evntcons.h). */
@@ -159,7 +149,8 @@ struct event_record {
     int64_t time_raw;     /* session clock */
     uint64_t time;        /* FILETIME, UTC */
     struct guid provider; /* provider, event class (classic, kernel) or WPP message GUID */
-    struct event_descriptor descriptor; /* WPP: id is the message number */
+    /* classic, kernel: version, level and opcode; WPP: id is the message number */
+    struct event_descriptor descriptor;
     struct guid activity_id;
     struct guid parent_guid; /* instance headers */
     uint32_t instance_id;

@@ -12,11 +12,9 @@
  * they are rewritten if they differ. Events without a schema are told apart by the record alone.
  */
 
-/* No padding: all but the keywords is one number. */
-_Static_assert(sizeof(struct event_descriptor) == 16, "event_descriptor has padding");
 _Static_assert(offsetof(struct event_descriptor, keyword) == 8, "keywords are not the end");
 
-/* Id, version, channel, level, opcode and task. */
+/* Id, version, channel, level, opcode and task as one number. */
 static uint64_t numbers_of(const struct event_descriptor *descriptor)
 {
     uint64_t numbers;

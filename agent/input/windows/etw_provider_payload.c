@@ -72,7 +72,7 @@ void etw_provider_payload_fini(struct etw_provider_payload *payload)
 static bool add(struct etw_provider_payload *payload, const struct guid *guid,
     const struct provider_payload *wanted)
 {
-    struct etw_event_descriptor events[MAX_EVENT_VERSIONS];
+    struct event_descriptor events[MAX_EVENT_VERSIONS];
     uint64_t id = 0;
     provider_spec_parse_bits(span_text(wanted->id), &id);
     size_t versions = etw_names_events(guid, (uint16_t)id, events, MAX_EVENT_VERSIONS);

@@ -134,7 +134,6 @@ void etw_record_read(const struct etw_event_record *from, const struct trace_inf
     int64_t previous_raw, struct extended_item *items, struct event_record *ret_record)
 {
     const struct etw_event_header *header = &from->header;
-    const struct etw_event_descriptor *d = &header->descriptor;
     bool has_time = header->time_stamp || !(header->flags & EVENT_FLAG_TRACE_MESSAGE);
     int64_t raw = has_time       ? header->time_stamp
                   : previous_raw ? previous_raw
@@ -152,13 +151,7 @@ void etw_record_read(const struct etw_event_record *from, const struct trace_inf
         .time_raw = raw,
         .time = trace_clock_filetime(&trace->clock, raw),
         .provider = header->provider_id,
-        .descriptor = {.id = d->id,
-            .version = d->version,
-            .channel = d->channel,
-            .level = d->level,
-            .opcode = d->opcode,
-            .task = d->task,
-            .keyword = d->keyword},
+        .descriptor = header->descriptor,
         .activity_id = header->activity_id,
         .payload = span_make(from->user_data, from->user_data ? from->user_data_length : 0),
         .trace = trace,

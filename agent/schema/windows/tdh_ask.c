@@ -41,9 +41,9 @@ bool tdh_ask_is_possible(const struct tdh_ask *ask)
 
 struct question {
     struct etw_event_record *record;
-    const struct guid *provider;                   /* look up by descriptor only */
-    const struct etw_event_descriptor *descriptor; /* NULL: look up by record */
-    etw_char *map;                                 /* NULL: the event itself */
+    const struct guid *provider;               /* look up by descriptor only */
+    const struct event_descriptor *descriptor; /* NULL: look up by record */
+    etw_char *map;                             /* NULL: the event itself */
 };
 
 static uint32_t call(
@@ -151,7 +151,7 @@ const struct event_schema *tdh_ask_event(struct tdh_ask *ask, struct etw_event_r
 }
 
 const struct event_schema *tdh_ask_manifest(
-    struct tdh_ask *ask, const struct guid *provider, const struct etw_event_descriptor *descriptor)
+    struct tdh_ask *ask, const struct guid *provider, const struct event_descriptor *descriptor)
 {
     struct etw_event_record record = {
         .header = {.size = sizeof(struct etw_event_header),

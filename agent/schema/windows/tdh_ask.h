@@ -38,7 +38,7 @@ bool tdh_ask_is_possible(const struct tdh_ask *ask);
 const struct event_schema *tdh_ask_event(struct tdh_ask *ask, struct etw_event_record *record);
 
 /* The schema of a registered provider's event by its descriptor. */
-const struct event_schema *tdh_ask_manifest(struct tdh_ask *ask, const struct guid *provider,
-    const struct etw_event_descriptor *descriptor);
+const struct event_schema *tdh_ask_manifest(
+    struct tdh_ask *ask, const struct guid *provider, const struct event_descriptor *descriptor);
 
 #endif

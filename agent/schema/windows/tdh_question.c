@@ -51,7 +51,6 @@ static size_t items_size(const struct event_record *record, size_t *ret_count)
 
 static void put_header(const struct event_record *record, struct etw_event_header *header)
 {
-    const struct event_descriptor *d = &record->descriptor;
     header->flags = record->flags;
     header->flags |= is_classic(record) ? EVENT_FLAG_CLASSIC : 0;
     header->flags &= (uint16_t) ~(EVENT_FLAG_32_BIT | EVENT_FLAG_64_BIT);
@@ -61,13 +60,7 @@ static void put_header(const struct event_record *record, struct etw_event_heade
     header->process_id = record->process_id;
     header->time_stamp = (int64_t)record->time;
     header->provider_id = record->provider;
-    header->descriptor = (struct etw_event_descriptor){.id = d->id,
-        .version = d->version,
-        .channel = d->channel,
-        .level = d->level,
-        .opcode = d->opcode,
-        .task = d->task,
-        .keyword = d->keyword};
+    header->descriptor = record->descriptor;
     header->activity_id = record->activity_id;
 }
 

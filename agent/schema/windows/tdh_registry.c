@@ -69,7 +69,7 @@ static void give_keywords(const struct provider *provider, size_t first)
     }
 }
 
-static bool add_event(void *self, const struct etw_event_descriptor *event)
+static bool add_event(void *self, const struct event_descriptor *event)
 {
     const struct provider *provider = self;
     struct tdh_registry *registry = provider->registry;

@@ -44,7 +44,7 @@ static uint32_t gather(struct etw_sim *sim, const struct sim_registration *r,
 }
 
 static uint32_t write(enum sim_call call, uint64_t handle,
-    const struct etw_event_descriptor *descriptor, uint32_t flags, const struct guid *activity,
+    const struct event_descriptor *descriptor, uint32_t flags, const struct guid *activity,
     const struct guid *related, uint32_t count, const struct etw_data *data)
 {
     struct etw_sim *remote = sim_remote_world();
@@ -64,13 +64,7 @@ static uint32_t write(enum sim_call call, uint64_t handle,
     if (!descriptor) {
         return sim_world_leave(sim, ETW_ERROR_INVALID_PARAMETER);
     }
-    struct etw_sim_event event = {.descriptor = {.id = descriptor->id,
-                                      .version = descriptor->version,
-                                      .channel = descriptor->channel,
-                                      .level = descriptor->level,
-                                      .opcode = descriptor->opcode,
-                                      .task = descriptor->task,
-                                      .keyword = descriptor->keyword},
+    struct etw_sim_event event = {.descriptor = *descriptor,
         .process_id = r->pid,
         .thread_id = sim_world_tid(sim),
         .in_private = (flags & WRITE_IN_PRIVATE) != 0,
@@ -90,7 +84,7 @@ static uint32_t write(enum sim_call call, uint64_t handle,
     return sim_world_leave(sim, code ? code : sim_write_event(sim, r, &event));
 }
 
-uint32_t etw_sim_EventWriteTransfer(uint64_t handle, const struct etw_event_descriptor *descriptor,
+uint32_t etw_sim_EventWriteTransfer(uint64_t handle, const struct event_descriptor *descriptor,
     const struct guid *activity, const struct guid *related, uint32_t data_count,
     const struct etw_data *data)
 {
@@ -98,13 +92,13 @@ uint32_t etw_sim_EventWriteTransfer(uint64_t handle, const struct etw_event_desc
         SIM_CALL_EventWriteTransfer, handle, descriptor, 0, activity, related, data_count, data);
 }
 
-uint32_t etw_sim_EventWrite(uint64_t handle, const struct etw_event_descriptor *descriptor,
+uint32_t etw_sim_EventWrite(uint64_t handle, const struct event_descriptor *descriptor,
     uint32_t data_count, const struct etw_data *data)
 {
     return write(SIM_CALL_EventWrite, handle, descriptor, 0, NULL, NULL, data_count, data);
 }
 
-uint32_t etw_sim_EventWriteEx(uint64_t handle, const struct etw_event_descriptor *descriptor,
+uint32_t etw_sim_EventWriteEx(uint64_t handle, const struct event_descriptor *descriptor,
     uint64_t filter, uint32_t flags, const struct guid *activity, const struct guid *related,
     uint32_t data_count, const struct etw_data *data)
 {
@@ -162,7 +156,7 @@ static uint8_t is_enabled(enum sim_call call, uint64_t handle, uint8_t level, ui
     return (uint8_t)sim_world_leave(sim, enabled);
 }
 
-uint8_t etw_sim_EventEnabled(uint64_t handle, const struct etw_event_descriptor *descriptor)
+uint8_t etw_sim_EventEnabled(uint64_t handle, const struct event_descriptor *descriptor)
 {
     return is_enabled(SIM_CALL_EventEnabled, handle, descriptor->level, descriptor->keyword);
 }

@@ -169,7 +169,7 @@ void sim_machine_provider(struct sim_visitor *v)
 uint32_t sim_machine_write(struct sim_visitor *v)
 {
     struct etw_data data[SIM_WIRE_MAX_DATA];
-    struct etw_event_descriptor descriptor;
+    struct event_descriptor descriptor;
     struct guid related;
     uint64_t handle = reader_u64(&v->in);
     struct span described = sim_wire_block(&v->in);

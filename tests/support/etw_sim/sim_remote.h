@@ -55,7 +55,7 @@ uint32_t sim_remote_register(
 uint32_t sim_remote_unregister(struct etw_sim *sim, uint64_t handle);
 void sim_remote_unregister_all(struct etw_sim *sim);
 uint32_t sim_remote_write(struct etw_sim *sim, uint64_t handle,
-    const struct etw_event_descriptor *descriptor, uint32_t flags, const struct guid *activity,
+    const struct event_descriptor *descriptor, uint32_t flags, const struct guid *activity,
     const struct guid *related, uint32_t count, const struct etw_data *data);
 uint32_t sim_remote_write_string(
     struct etw_sim *sim, uint64_t handle, uint8_t level, uint64_t keyword, const etw_char *text);

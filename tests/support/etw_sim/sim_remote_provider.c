@@ -187,7 +187,7 @@ void sim_remote_unregister_all(struct etw_sim *sim)
 /* ---- events ---------------------------------------------------------------------------------- */
 
 uint32_t sim_remote_write(struct etw_sim *sim, uint64_t handle,
-    const struct etw_event_descriptor *descriptor, uint32_t flags, const struct guid *activity,
+    const struct event_descriptor *descriptor, uint32_t flags, const struct guid *activity,
     const struct guid *related, uint32_t count, const struct etw_data *data)
 {
     struct sim_remote_call call;

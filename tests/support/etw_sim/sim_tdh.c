@@ -315,7 +315,6 @@ static enum record_kind kind_of(uint16_t flags)
 
 void sim_tdh_event_of(const struct etw_event_record *from, struct sim_tdh_event *ret_event)
 {
-    const struct etw_event_descriptor *d = &from->header.descriptor;
     size_t count = 0;
     for (uint16_t i = 0; i < from->extended_data_count && from->extended_data; i++) {
         const struct etw_extended_item *item = &from->extended_data[i];
@@ -332,13 +331,7 @@ void sim_tdh_event_of(const struct etw_event_record *from, struct sim_tdh_event 
         .process_id = from->header.process_id,
         .thread_id = from->header.thread_id,
         .provider = from->header.provider_id,
-        .descriptor = {.id = d->id,
-            .version = d->version,
-            .channel = d->channel,
-            .level = d->level,
-            .opcode = d->opcode,
-            .task = d->task,
-            .keyword = d->keyword},
+        .descriptor = from->header.descriptor,
         .activity_id = from->header.activity_id,
         .extended = ret_event->items,
         .extended_count = count,

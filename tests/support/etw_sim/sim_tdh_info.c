@@ -104,7 +104,7 @@ uint32_t etw_sim_TdhGetEventMapInformation(
 }
 
 uint32_t etw_sim_TdhGetManifestEventInformation(const struct guid *provider,
-    const struct etw_event_descriptor *descriptor, void *ret_info, uint32_t *info_bytes)
+    const struct event_descriptor *descriptor, void *ret_info, uint32_t *info_bytes)
 {
     if (!provider || !descriptor) {
         return ETW_ERROR_INVALID_PARAMETER;

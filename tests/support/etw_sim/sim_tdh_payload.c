@@ -150,7 +150,7 @@ static uint32_t set_predicate(const struct event_schema *schema, const struct et
 /* ---- the functions --------------------------------------------------------------------------- */
 
 static uint32_t set_filter(struct sim_tdh *tdh, const struct guid *provider,
-    const struct etw_event_descriptor *descriptor, const struct etw_predicate *predicates,
+    const struct event_descriptor *descriptor, const struct etw_predicate *predicates,
     struct payload_filter *filter)
 {
     const struct event_record record = {.kind = RECORD_EVENT,
@@ -170,7 +170,7 @@ static uint32_t set_filter(struct sim_tdh *tdh, const struct guid *provider,
 }
 
 uint32_t etw_sim_TdhCreatePayloadFilter(const struct guid *provider,
-    const struct etw_event_descriptor *descriptor, uint8_t match_any, uint32_t count,
+    const struct event_descriptor *descriptor, uint8_t match_any, uint32_t count,
     struct etw_predicate *predicates, void **ret_filter)
 {
     if (!provider || !descriptor || !predicates || !ret_filter || count == 0 ||

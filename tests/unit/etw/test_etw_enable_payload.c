@@ -14,7 +14,7 @@ static struct {
     uint32_t size;
 } tdh;
 
-static uint32_t tdh_create(const struct guid *guid, const struct etw_event_descriptor *descriptor,
+static uint32_t tdh_create(const struct guid *guid, const struct event_descriptor *descriptor,
     uint8_t match_any, uint32_t count, struct etw_predicate *predicates, void **ret_filter)
 {
     assert_true(guid_equal(guid, &provider));

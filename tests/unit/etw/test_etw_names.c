@@ -166,7 +166,7 @@ static void refusals_are_told(void **state)
     static const struct etw_api none = {.TdhEnumerateProviders = NULL};
     static const struct etw_api no = {.TdhEnumerateProviders = denied};
     uint64_t bits;
-    struct etw_event_descriptor event;
+    struct event_descriptor event;
     etw_api_use(&none);
     assert_null(etw_names_create(&err));
     assert_int_equal(err.code, ERR_UNSUPPORTED);
@@ -209,9 +209,8 @@ static void events_are_found_in_all_their_versions(void **state)
 {
     (void)state;
     struct etw_provider_events head = {.count = 3};
-    struct etw_event_descriptor rows[] = {
-        {.id = 1, .version = 0}, {.id = 2}, {.id = 1, .version = 1}};
-    struct etw_event_descriptor found[2];
+    struct event_descriptor rows[] = {{.id = 1, .version = 0}, {.id = 2}, {.id = 1, .version = 1}};
+    struct event_descriptor found[2];
     memset(list, 0, sizeof(list));
     memcpy(list, &head, sizeof(head));
     memcpy(list + 8, rows, sizeof(rows));

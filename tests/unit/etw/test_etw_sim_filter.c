@@ -162,7 +162,7 @@ static void private_browsing_can_be_left_out(void **state)
     (void)state;
     uint64_t handle = 0;
     assert_int_equal(api->EventRegister(&guid_a, NULL, NULL, &handle), 0);
-    const struct etw_event_descriptor d = {.id = 1, .level = 4};
+    const struct event_descriptor d = {.id = 1, .level = 4};
     uint64_t s = rig_start(sim, "s", 64, 0);
     for (uint32_t exclude = 0; exclude < 2; exclude++) {
         rig_enable_with(sim, s, &guid_a, exclude ? ETW_ENABLE_EXCLUDE_INPRIVATE : 0, NULL, 0);

@@ -241,7 +241,7 @@ static void on_enable(const struct guid *source_id, uint32_t code, uint8_t level
     told->level = level;
     told->any = any;
     /* Callbacks may write. */
-    const struct etw_event_descriptor d = {.id = 99, .level = 4};
+    const struct event_descriptor d = {.id = 99, .level = 4};
     api->EventWriteTransfer(told->handle, &d, NULL, NULL, 0, NULL);
 }
 
@@ -254,7 +254,7 @@ static void registered_providers_are_told_and_write(void **state)
     assert_true(rig_consumer_start(&c, sim, "s", 0));
     assert_int_equal(api->EventRegister(&guid_a, on_enable, &told, &told.handle), 0);
     assert_int_equal(api->EventSetInformation(told.handle, 3, "\1", 1), 0);
-    const struct etw_event_descriptor d = {.id = 3, .level = 4, .keyword = 1};
+    const struct event_descriptor d = {.id = 3, .level = 4, .keyword = 1};
     assert_false(etw_sim_EventEnabled(told.handle, &d));
     assert_int_equal(api->EventWriteTransfer(told.handle, &d, NULL, NULL, 0, NULL), 0);
     rig_enable(sim, s, &guid_a, 4, 0x1, 0);
@@ -310,7 +310,7 @@ static void types_of_descriptors_count_once_a_provider_says_so(void **state)
     assert_true(rig_consumer_start(&c, sim, "s", 0));
     rig_enable(sim, s, &guid_a, 5, 0, 0);
     assert_int_equal(api->EventRegister(&guid_a, NULL, NULL, &handle), 0);
-    const struct etw_event_descriptor d = {.id = 3, .level = 4};
+    const struct event_descriptor d = {.id = 3, .level = 4};
     const struct etw_data data[] = {{(uint64_t)(uintptr_t) "\x05\x00\x00"
                                                            "e",
                                         5, 1, 0, 0},

@@ -33,7 +33,7 @@ static void write_on(void *self)
 {
     struct writer *w = self;
     const struct etw_api *api = etw_sim_api(w->sim);
-    const struct etw_event_descriptor d = {.id = 1, .level = 4};
+    const struct event_descriptor d = {.id = 1, .level = 4};
     const struct etw_data data = {(uint64_t)(uintptr_t) "0123456789", 10, 0, 0, 0};
     while (!atomic_load(&w->stop)) {
         uint64_t handle = 0;

@@ -283,7 +283,7 @@ static void the_events_of_a_manifest_can_be_exported(void **state)
     assert_int_equal(size, 8 + 2 * 16);
     assert_int_equal(etw_sim_TdhEnumerateManifestProviderEvents(provider, (void *)list, &size), 0);
     assert_int_equal(load_le32(list), 2);
-    struct etw_event_descriptor descriptor;
+    struct event_descriptor descriptor;
     memcpy(&descriptor, list + 8 + 16, sizeof(descriptor));
     assert_int_equal(descriptor.id, 2);
     size = 0;
@@ -299,7 +299,7 @@ static void the_events_of_a_manifest_can_be_exported(void **state)
 static uint32_t filter_on(
     uint16_t id, const char *field, uint16_t op, const char *value, void **ret_filter)
 {
-    const struct etw_event_descriptor descriptor = {.id = id};
+    const struct event_descriptor descriptor = {.id = id};
     struct etw_predicate predicate = {
         .field_name = wide(field), .compare_op = op, .value = wide(value)};
     return etw_sim_TdhCreatePayloadFilter(

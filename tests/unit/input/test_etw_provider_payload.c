@@ -13,7 +13,7 @@ static uint32_t events(
     const struct guid *provider, struct etw_provider_events *ret_events, uint32_t *bytes)
 {
     const struct etw_provider_events head = {.count = 2};
-    const struct etw_event_descriptor versions[] = {{.id = 7}, {.id = 7, .version = 1}};
+    const struct event_descriptor versions[] = {{.id = 7}, {.id = 7, .version = 1}};
     uint32_t need = sizeof(head) + sizeof(versions);
     if (!guid_equal(provider, &installed)) {
         return ETW_ERROR_NOT_FOUND;

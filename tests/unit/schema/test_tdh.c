@@ -271,13 +271,13 @@ static uint32_t one_more_event(
     const struct guid *provider, struct etw_provider_events *ret_events, uint32_t *bytes)
 {
     uint32_t room = *bytes;
-    uint32_t inner = room > sizeof(struct etw_event_descriptor)
-                         ? room - (uint32_t)sizeof(struct etw_event_descriptor)
+    uint32_t inner = room > sizeof(struct event_descriptor)
+                         ? room - (uint32_t)sizeof(struct event_descriptor)
                          : 0;
     uint32_t code = etw_sim_TdhEnumerateManifestProviderEvents(provider, ret_events, &inner);
-    *bytes = inner + (uint32_t)sizeof(struct etw_event_descriptor);
+    *bytes = inner + (uint32_t)sizeof(struct event_descriptor);
     if (code == 0) {
-        const struct etw_event_descriptor unknown = {.id = 4321};
+        const struct event_descriptor unknown = {.id = 4321};
         memcpy((uint8_t *)ret_events + inner, &unknown, sizeof(unknown));
         ret_events->count++;
     }
