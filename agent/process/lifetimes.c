@@ -265,6 +265,13 @@ static struct life *split(struct lifetimes *lives, struct life *life)
     return later;
 }
 
+/* True unless the news contradict the life. Asked last: what is known of a life that began long ago
+ * lies in memory that is no longer in the processor's cache. */
+static bool fits(const struct lifetimes *lives, const struct life *life, const struct note *note)
+{
+    return lives->ops->fits(life, note->news);
+}
+
 /* True if the time is within [first, last] of the life. */
 static bool covers(const struct life *life, uint64_t time)
 {
@@ -294,28 +301,28 @@ static struct life *started(
 {
     struct life *before = around->before;
     struct life *after = around->after;
-    bool before_fits = before && lives->ops->fits(before, note->news);
-    bool after_fits = after && lives->ops->fits(after, note->news);
-    if (before_fits && before->first == note->time) {
-        set_start(lives, before, note->time, note->source);
-        return take(lives, before, note);
-    }
-    if (before_fits && is_same_start(before, note) &&
-        !(before->end_known && before->last < note->time)) {
+    bool is_of_before = before && (before->first == note->time ||
+                                      (is_same_start(before, note) &&
+                                          !(before->end_known && before->last < note->time)));
+    if (is_of_before && fits(lives, before, note)) {
+        if (before->first == note->time) {
+            set_start(lives, before, note->time, note->source);
+        }
         return take(lives, before, note);
     }
     if (covers(before, note->time) && before->last > note->time) {
+        bool is_it = fits(lives, before, note);
         struct life *later = split(lives, before);
         if (!later) {
             return NULL;
         }
-        if (!before_fits) {
+        if (!is_it) {
             return add(lives, note);
         }
         set_start(lives, later, note->time, note->source);
         return take(lives, later, note);
     }
-    if (after_fits && (!after->start_known || is_same_start(after, note))) {
+    if (after && (!after->start_known || is_same_start(after, note)) && fits(lives, after, note)) {
         set_start(lives, after, note->time, note->source);
         return take(lives, after, note);
     }
