@@ -253,6 +253,8 @@ static bool read_fields(
 struct texts {
     uint8_t *data;
     size_t size;
+    uint8_t *more; /* allocated if `room` is too small */
+    uint8_t room[4096];
 };
 
 static struct span to_utf8(struct texts *texts, struct span utf16)
@@ -276,8 +278,10 @@ static bool texts_init(struct texts *texts, const struct fields *fields)
     size_t room = utf8_json_bound(fields->name.size) + utf16_json_bound(fields->command_line.size) +
                   utf16_json_bound(fields->path.size) + utf16_json_bound(fields->image.size) +
                   utf16_json_bound(fields->device.size) + utf16_json_bound(fields->drive.size);
-    *texts = (struct texts){.data = malloc(room)};
-    return texts->data != NULL;
+    texts->more = room > sizeof(texts->room) ? malloc(room) : NULL;
+    texts->data = texts->more ? texts->more : texts->room;
+    texts->size = 0;
+    return texts->more || room <= sizeof(texts->room);
 }
 
 /* ---- meaning --------------------------------------------------------------------------------- */
@@ -400,7 +404,7 @@ void process_events_learn(
     } else {
         learn_process(table, ansi, record, kind, &fields, &texts);
     }
-    free(texts.data);
+    free(texts.more);
 }
 
 bool process_events_subject(const struct event_record *record, struct process_subject *ret_subject)

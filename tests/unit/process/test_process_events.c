@@ -24,7 +24,7 @@ static const uint8_t provider[16] = {
 struct rig {
     struct process_table *table;
     struct process_reader *reader;
-    uint8_t payload[1024];
+    uint8_t payload[4096];
     uint8_t *end;
     uint8_t pointer_size;
 };
@@ -191,6 +191,23 @@ static void every_version_of_the_class_is_read_in_both_widths(void **state)
             }
             rig_fini(&rig);
         }
+    }
+}
+
+/* Short texts are converted on the stack, long ones in memory of their own. */
+static void a_command_line_may_be_long(void **state)
+{
+    (void)state;
+    char text[1501] = "";
+    for (size_t size = 1; size < sizeof(text); size += 7) {
+        struct rig rig;
+        rig_init(&rig);
+        memset(text, 'a', size);
+        put_process(&rig, 1, false); /* version 2 has the command line after that */
+        put_text16(&rig, text);
+        tell(&rig, RECORD_KERNEL, process_class, 1, 2, 10);
+        assert_span(find(&rig, 100, 11)->command_line, text);
+        rig_fini(&rig);
     }
 }
 
@@ -564,6 +581,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_version_of_the_class_is_read_in_both_widths),
+        cmocka_unit_test(a_command_line_may_be_long),
         cmocka_unit_test(a_defunct_process_ended_when_it_says),
         cmocka_unit_test(rundowns_tell_of_all_the_time_around_them),
         cmocka_unit_test(other_types_and_what_is_cut_tell_nothing),
