@@ -51,7 +51,9 @@ struct etw_request {
     struct guid source_id; /* passed to the provider's callback; zero is fine */
     uint32_t timeout_ms;   /* wait for the providers' callbacks; 0: do not */
 
-    /* Processes: running ones (pids), or also future ones (the others). */
+    /* Processes: running ones (pids), or also future ones (the others). ETW does not enable a
+     * driver's registration for a session that names pids (event_filter_descriptor). */
+    bool pids_are_spare; /* only rules name them: ask for all if a driver may log */
     uint16_t pid_count;
     uint32_t pids[ETW_MAX_FILTER_PIDS];
     struct etw_filter_texts executables; /* with extension, no path */

@@ -218,6 +218,7 @@ void etw_enable_merge(struct etw_request *into, const struct etw_request *other)
     into->named |= other->named;
     into->timeout_ms = into->timeout_ms > other->timeout_ms ? into->timeout_ms : other->timeout_ms;
     merge_pids(into, other);
+    into->pids_are_spare = into->pids_are_spare || other->pids_are_spare;
     merge_texts(&into->executables, &other->executables);
     merge_texts(&into->packages, &other->packages);
     merge_texts(&into->apps, &other->apps);

@@ -11,6 +11,8 @@
  */
 enum { MAX_ANSWER_BYTES = 16 * 1024 * 1024, IS_CLASSIC = 1, IS_PRE_ENABLED = 2 };
 
+static const uint32_t system_pid = 4;
+
 static bool wants_more(uint32_t result)
 {
     return result == ETW_ERROR_INSUFFICIENT_BUFFER || result == ETW_ERROR_MORE_DATA ||
@@ -123,6 +125,7 @@ static void count_instance(void *self, const struct etw_instance_info *instance)
     found->instance_count++;
     /* The flag also applies to a process that registers later. */
     found->registered_count += !(instance->flags & IS_PRE_ENABLED) || instance->pid != 0;
+    found->process_count += instance->pid != 0 && instance->pid != system_pid;
 }
 
 static void add_hold(
@@ -152,6 +155,15 @@ bool etw_registrations_query(
     }
     *ret_found = found;
     return true;
+}
+
+bool etw_registrations_are_of_processes(const struct guid *provider)
+{
+    struct etw_registrations *found = malloc(sizeof(*found));
+    bool are_so = found && etw_registrations_query(provider, found, NULL) && found->known &&
+                  found->instance_count > 0 && found->process_count == found->instance_count;
+    free(found);
+    return are_so;
 }
 
 /* ---- one session ----------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ struct etw_registrations {
     bool is_classic; /* an instance serves one session only */
     uint32_t instance_count;
     uint32_t registered_count; /* registered ones; others are only enabled by sessions */
+    uint32_t process_count;    /* instances of processes; others may be drivers' */
     size_t hold_count;         /* at most ETW_MAX_HOLDS are listed */
     struct etw_hold_info holds[ETW_MAX_HOLDS];
 };
@@ -33,6 +34,9 @@ struct etw_registrations {
  * instances. */
 bool etw_registrations_query(
     const struct guid *provider, struct etw_registrations *ret_found, struct error *err);
+
+/* True if it is registered, and only by processes: no driver logs its events. */
+bool etw_registrations_are_of_processes(const struct guid *provider);
 
 /* One session's enablement of a provider over all of its instances. An instance may be listed
  * several times, once per way of enabling; the entries are merged. */

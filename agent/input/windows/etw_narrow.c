@@ -93,6 +93,7 @@ static void narrow_pids(struct etw_request *request, const struct provider_scope
         count = (uint16_t)(count + asks_for_process(request, scope->pids[i]));
     }
     if (count) {
+        request->pids_are_spare = request->pid_count == 0;
         memcpy(request->pids, pids, count * sizeof(pids[0]));
         request->pid_count = count;
     }

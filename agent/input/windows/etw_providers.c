@@ -212,11 +212,23 @@ static uint32_t wait_ms(struct etw_providers *p, const struct target *target)
     return now_ns < p->wait_until_ns ? (uint32_t)((p->wait_until_ns - now_ns) / ns_per_ms) : 0;
 }
 
+/* Rules name processes, but a driver's events would not come then. Rather all come: the agent
+ * applies the rules anyway. */
+static void widen_pids(struct target *target)
+{
+    struct etw_request *request = &target->request;
+    if (request->pid_count && request->pids_are_spare &&
+        !etw_registrations_are_of_processes(&target->guid)) {
+        request->pid_count = 0;
+    }
+}
+
 static bool try_enable(
     struct etw_providers *p, struct target *target, uint64_t session, struct error *err)
 {
     struct etw_outcome outcome = {0};
     target->request.timeout_ms = wait_ms(p, target);
+    widen_pids(target);
     if (!is_free(p, target, session, err) ||
         !etw_enable_provider(session, target->label, &target->request, &outcome, err)) {
         return false;

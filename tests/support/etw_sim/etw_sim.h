@@ -164,7 +164,8 @@ struct etw_sim_provider_options {
     const char *name; /* for EnumerateTraceGuidsEx nothing, for the world's TDH its name */
     enum etw_sim_kind kind;
     uint32_t pid;          /* the process that registers it; 0: own_process */
-    bool kernel_mode;      /* a driver's: scope filters do not apply */
+    bool kernel_mode;      /* a driver's: not enabled for a session that names process ids;
+                              other scope filters do not apply */
     struct guid group;     /* zero: none */
     uint32_t enable_error; /* what EnableTraceEx2 answers for it (5: protected) */
     bool unregistered;     /* known (enable_error), but not registered yet */

@@ -149,7 +149,7 @@ static uint8_t is_enabled(enum sim_call call, uint64_t handle, uint8_t level, ui
     for (size_t i = 0; i < count; i++) {
         const struct sim_process *process = sim_world_process(sim, r->pid);
         if (sim_filter_level_keyword(enables[i], level, keyword) &&
-            (r->kernel_mode || sim_filter_scope(enables[i], r->pid, process))) {
+            sim_filter_scope(enables[i], r->kernel_mode, r->pid, process)) {
             enabled = 1;
         }
     }

@@ -201,23 +201,24 @@ static bool has_pid(struct span d, uint32_t pid)
     return false;
 }
 
-bool sim_filter_scope(const struct sim_enable *e, uint32_t pid, const struct sim_process *process)
+bool sim_filter_scope(
+    const struct sim_enable *e, bool kernel_mode, uint32_t pid, const struct sim_process *process)
 {
     bool pass = true;
     for (uint32_t i = 0; i < e->filter_count && pass; i++) {
         struct span d = data_of(&e->filters[i]);
         switch (e->filters[i].type) {
         case ETW_FILTER_PID:
-            pass = has_pid(d, pid);
+            pass = !kernel_mode && has_pid(d, pid);
             break;
         case ETW_FILTER_EXECUTABLE_NAME:
-            pass = list_has(d, process->p.image);
+            pass = kernel_mode || list_has(d, process->p.image);
             break;
         case ETW_FILTER_PACKAGE_ID:
-            pass = list_has(d, process->p.package);
+            pass = kernel_mode || list_has(d, process->p.package);
             break;
         case ETW_FILTER_PACKAGE_APP_ID:
-            pass = list_has(d, process->p.package_app);
+            pass = kernel_mode || list_has(d, process->p.package_app);
             break;
         default:
             break;
@@ -246,7 +247,7 @@ bool sim_filter_pass(const struct sim_enable *e, const struct sim_item *item)
     if (!sim_filter_level_keyword(e, item->descriptor.level, item->descriptor.keyword)) {
         return false;
     }
-    if (!item->kernel_mode && !sim_filter_scope(e, item->pid, item->process)) {
+    if (!sim_filter_scope(e, item->kernel_mode, item->pid, item->process)) {
         return false;
     }
     if (item->in_private && e->property & ETW_ENABLE_EXCLUDE_INPRIVATE) {

@@ -365,7 +365,8 @@ static void put_info(const struct sim_guid *g, struct buf *out)
     etl_put_u32(out, 0);
     const struct sim_registration *r = g->registrations;
     do {
-        struct etw_instance_info info = {.enable_count = g->enable_count, .pid = r ? r->pid : 0};
+        struct etw_instance_info info = {
+            .enable_count = g->enable_count, .pid = r && !r->kernel_mode ? r->pid : 0};
         info.flags = (r && r->kind == ETW_SIM_CLASSIC ? FLAG_LEGACY : 0) |
                      (only_enabled || r->pre_enabled ? FLAG_PRE_ENABLE : 0);
         if (r && r->next) {

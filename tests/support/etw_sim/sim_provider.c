@@ -118,7 +118,7 @@ static void merge(const struct etw_sim *sim, const struct sim_registration *r,
     for (size_t i = 0; i < count; i++) {
         const struct sim_enable *e = list[i];
         const struct sim_process *process = sim_world_process(sim, r->pid);
-        if (!r->kernel_mode && !sim_filter_scope(e, r->pid, process)) {
+        if (!sim_filter_scope(e, r->kernel_mode, r->pid, process)) {
             continue;
         }
         bool only = state->sessions++ == 0;

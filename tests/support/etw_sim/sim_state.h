@@ -493,7 +493,8 @@ bool sim_filter_wants_stack(const struct sim_enable *e, const struct sim_item *i
 void sim_filter_forget_pid(struct sim_enable *e, uint32_t pid); /* its process has ended */
 
 /* Could an event of ${pid} pass the scope filters? */
-bool sim_filter_scope(const struct sim_enable *e, uint32_t pid, const struct sim_process *process);
+bool sim_filter_scope(
+    const struct sim_enable *e, bool kernel_mode, uint32_t pid, const struct sim_process *process);
 
 /* ---- sim_write.c ----------------------------------------------------------------------------- */
 

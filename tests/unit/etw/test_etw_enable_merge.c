@@ -217,6 +217,19 @@ static void ids_are_joined_only_if_both_have_them(void **state)
     }
 }
 
+/* If a rule of either entry wants a driver's events, they must come. */
+static void pids_are_spare_if_they_are_in_either_request(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct etw_request a = {.pids_are_spare = (i & 1) != 0, .pid_count = 1, .pids = {7}};
+        struct etw_request b = {.pids_are_spare = (i & 2) != 0, .pid_count = 1, .pids = {9}};
+        etw_enable_merge(&a, &b);
+        assert_int_equal(a.pid_count, 2);
+        assert_int_equal(a.pids_are_spare, i != 0);
+    }
+}
+
 static void what_outgrows_a_limit_is_no_filter_any_more(void **state)
 {
     static struct etw_request a;
@@ -284,6 +297,7 @@ int main(void)
         cmocka_unit_test(whatever_one_of_both_gets_the_union_gets),
         cmocka_unit_test(masks_are_joined),
         cmocka_unit_test(ids_are_joined_only_if_both_have_them),
+        cmocka_unit_test(pids_are_spare_if_they_are_in_either_request),
         cmocka_unit_test(what_outgrows_a_limit_is_no_filter_any_more),
         cmocka_unit_test(payload_and_container_stay_only_if_they_are_the_same),
         cmocka_unit_test(stacks_are_wanted_if_one_of_both_wants_them),

@@ -87,6 +87,7 @@ static void sessions_are_read_from_every_instance(void **state)
     assert_false(found.is_classic);
     assert_int_equal(found.instance_count, 2);
     assert_int_equal(found.registered_count, 2); /* a driver has no process */
+    assert_int_equal(found.process_count, 1);
     assert_int_equal(found.hold_count, 2);
     assert_int_equal(found.holds[0].logger_id, 0x21);
     assert_int_equal(found.holds[0].pid, 880);
@@ -110,6 +111,30 @@ static void what_sessions_have_enabled_alone_is_not_registered(void **state)
     assert_int_equal(found.instance_count, 1);
     assert_int_equal(found.registered_count, 0);
     assert_int_equal(found.hold_count, 1);
+}
+
+static void a_provider_is_of_processes_if_no_driver_has_registered_it(void **state)
+{
+    static const struct {
+        uint32_t pids[2];
+        uint32_t flags, result;
+        bool expected;
+    } rows[] = {
+        {{880, 12}, 0, 0, true},
+        {{880, 12}, 2, 0, true}, /* registered after a session had enabled it */
+        {{880, 0}, 0, 0, false}, {{0, 880}, 2, 0, false}, {{880, 4}, 0, 0, false},
+        {{880, 12}, 0, ETW_ERROR_ACCESS_DENIED, false},
+        {{880, 12}, 0, ETW_ERROR_WMI_GUID_NOT_FOUND, false}, /* nobody yet */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        memset(answer, 0, sizeof(answer));
+        answer_bytes = 8;
+        add_instance(0, rows[i].pids[0], rows[i].flags, false);
+        add_instance(0, rows[i].pids[1], rows[i].flags, true);
+        answer_result = rows[i].result;
+        assert_int_equal(etw_registrations_are_of_processes(&provider), rows[i].expected);
+    }
 }
 
 /* Many processes with many sessions each: the entries of one session are found at any place. */
@@ -284,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         registrations_test(sessions_are_read_from_every_instance),
         registrations_test(what_sessions_have_enabled_alone_is_not_registered),
+        registrations_test(a_provider_is_of_processes_if_no_driver_has_registered_it),
         registrations_test(what_one_session_has_is_added_up_over_all_instances),
         registrations_test(an_answer_that_is_cut_anywhere_is_refused),
         registrations_test(answers_that_lie_about_their_sizes_are_survived),

@@ -156,12 +156,14 @@ static void processes_of_both_count(void **state)
     rig->scope.pid_count = 2;
     ask(rig);
     assert_int_equal(rig->request.pid_count, 2);
+    assert_true(rig->request.pids_are_spare);
     rig->spec.pids[0] = 9;
     rig->spec.pids[1] = 11;
     rig->spec.pid_count = 2;
     ask(rig);
     assert_int_equal(rig->request.pid_count, 1);
     assert_int_equal(rig->request.pids[0], 9);
+    assert_false(rig->request.pids_are_spare); /* the entry itself says so */
     /* No id is in both, so the entry's request is enough. */
     rig->scope.pid_count = 1;
     ask(rig);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "etw_session_rig.h"
+#include "input/live/provider_scope.h"
 #include "input/windows/etw_providers.h"
 #include "support/etw_sim/etw_sim.h"
 
@@ -253,6 +254,49 @@ static void ids_of_processes_have_all_their_32_bits(void **state)
     rig_fini(&rig);
 }
 
+/* Only where no driver may log does ETW select the processes that rules keep. */
+static void a_drivers_events_are_not_lost_to_rules_about_processes(void **state)
+{
+    static const struct {
+        bool kernel_mode, unregistered;
+        bool by_entry;
+        uint32_t filters, events;
+    } rows[] = {
+        {.filters = 1, .events = 1},
+        {.kernel_mode = true, .events = 2},
+        {.unregistered = true, .events = 2},
+        {.kernel_mode = true, .by_entry = true, .filters = 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rig rig;
+        rig_init(&rig, NULL);
+        struct etw_sim_provider *provider = etw_sim_provider_add(
+            rig.sim, &(struct etw_sim_provider_options){.guid = provider_guid,
+                         .pid = rows[i].kernel_mode ? 0 : 900,
+                         .kernel_mode = rows[i].kernel_mode,
+                         .unregistered = rows[i].unregistered});
+        struct provider_scope scope = {.level = PROVIDER_LEVEL_ALL, .pids = {900}, .pid_count = 1};
+        struct provider_spec spec = rig_spec(provider_text);
+        spec.scope = rows[i].by_entry ? NULL : &scope;
+        spec.pids[0] = 900;
+        spec.pid_count = rows[i].by_entry;
+        rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+        rig_await(&rig, is_enabled, NAME);
+        struct etw_sim_enablement got;
+        assert_true(etw_sim_enabled(rig.sim, NAME, &provider_guid, &got));
+        assert_int_equal(got.filter_count, rows[i].filters);
+        etw_sim_provider_register(provider);
+        for (uint32_t pid = 900; pid <= 901; pid++) {
+            const struct etw_sim_event event = {.descriptor = {.id = 7}, .process_id = pid};
+            etw_sim_burst(provider, &event, 0, 1, 0);
+        }
+        rig_stop(&rig);
+        assert_int_equal(rig.events, rows[i].events);
+        rig_fini(&rig);
+    }
+}
+
 /* ---- how long a start takes ------------------------------------------------------------------ */
 
 enum { MANY = 50 };
@@ -455,6 +499,7 @@ int main(void)
         cmocka_unit_test(system_providers_of_a_windows_without_them_are_told),
         cmocka_unit_test(a_group_brings_its_members_but_those_left_out),
         cmocka_unit_test(ids_of_processes_have_all_their_32_bits),
+        cmocka_unit_test(a_drivers_events_are_not_lost_to_rules_about_processes),
         cmocka_unit_test(a_classic_provider_is_taken_from_no_session_that_was_not_named),
         cmocka_unit_test(processes_that_never_answer_delay_no_other),
         cmocka_unit_test(those_that_shall_tell_their_state_share_one_wait),
