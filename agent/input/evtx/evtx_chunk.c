@@ -240,8 +240,7 @@ static bool read_record(struct evtx_chunk *c, uint32_t size)
     uint32_t work = c->work;
     const struct evtx_fragment fragment = {.chunk = span_make(c->data, sizeof(c->data)),
         .at = at,
-        .size = size,
-        .may_be_overwritten = c->place.carves};
+        .size = size};
     const char *in_xml = evtx_tree_read(&c->tree, &c->room, &fragment, &c->work);
     const char *in_event = NULL;
     bool is_known = evtx_event_fill(&c->event, &c->tree, &in_event);

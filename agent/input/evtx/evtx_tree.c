@@ -9,6 +9,10 @@
  * XML themselves. read_stream() recurses only into such inner streams, at most MAX_STREAMS deep. A
  * template may use one of its values any number of times, and a value may be a template again, so
  * the work for a chunk is limited, too.
+ *
+ * A record refers to names and templates in other records of its chunk. Where only some pages of a
+ * chunk reached the disk, something else is there. So each name must have its hash, and each
+ * template its id.
  */
 enum { MAX_STREAMS = 12, MAX_ELEMENTS = 64, BYTES_OF_A_TOKEN = 4 };
 
@@ -17,7 +21,6 @@ struct parse {
     struct evtx_room *room;
     struct span chunk;
     uint32_t work; /* work that is left */
-    bool may_be_overwritten;
     const char *problem;
 };
 
@@ -98,28 +101,25 @@ static uint16_t hash_of(struct span name)
     return (uint16_t)hash;
 }
 
-static struct span read_name_body(const struct parse *p, struct reader *r)
-{
-    enum { NEXT_BYTES = 4 };
-    reader_skip(r, NEXT_BYTES);
-    uint16_t hash = reader_u16(r);
-    struct span name = reader_take(r, (size_t)reader_u16(r) * 2);
-    uint16_t nul = reader_u16(r);
-    r->failed |= p->may_be_overwritten && (nul != 0 || hash != hash_of(name));
-    return name;
-}
-
-/* A name is stored where it is used first; later uses contain its offset. */
+/* A name is stored where it is used first; later uses contain its offset. One that has changed is a
+ * problem, and read all the same, for the values of the record are its own. */
 static bool read_name(struct parse *p, struct reader *r, struct span *ret_name)
 {
+    enum { NEXT_BYTES = 4 };
     uint32_t offset = reader_u32(r);
     if (r->failed) {
         return cut_short(p);
     }
     struct reader other = reader_at(p, offset);
     struct reader *from = is_here(p, r, offset) ? r : &other;
-    *ret_name = read_name_body(p, from);
-    return !from->failed || fail(p, "damaged record: a name lies outside of its chunk");
+    reader_skip(from, NEXT_BYTES);
+    uint16_t hash = reader_u16(from);
+    *ret_name = reader_take(from, (size_t)reader_u16(from) * 2);
+    bool is_whole = reader_u16(from) == 0 && hash == hash_of(*ret_name);
+    if (from->failed || !is_whole) {
+        fail(p, "damaged record: a name in it is overwritten, or outside of its chunk");
+    }
+    return !from->failed;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -187,13 +187,12 @@ static bool read_value_of(
 /* ---- templates ------------------------------------------------------------------------------- */
 
 /* Read a definition: offset of the next one, GUID, which begins with ${id}, size, binary XML. */
-static struct span read_definition(const struct parse *p, uint32_t id, struct reader *r)
+static struct span read_definition(uint32_t id, struct reader *r)
 {
     enum { NEXT_BYTES = 4, REST_OF_GUID_BYTES = 12 };
     reader_skip(r, NEXT_BYTES);
-    bool is_other = reader_u32(r) != id;
+    r->failed |= reader_u32(r) != id;
     reader_skip(r, REST_OF_GUID_BYTES);
-    r->failed |= p->may_be_overwritten && is_other;
     return reader_take(r, reader_u32(r));
 }
 
@@ -235,8 +234,9 @@ static bool read_instance_head(
     struct reader other = reader_at(p, offset);
     struct reader *from = is_here(p, r, offset) ? r : &other;
     *ret_offset = offset;
-    *ret_definition = read_definition(p, id, from);
-    return !from->failed || fail(p, "damaged record: its template lies outside of its chunk");
+    *ret_definition = read_definition(id, from);
+    return !from->failed ||
+           fail(p, "damaged record: its template is overwritten, or outside of its chunk");
 }
 
 static bool read_template(
@@ -444,8 +444,7 @@ const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room,
     struct parse parse = {.tree = tree,
         .room = room,
         .chunk = fragment->chunk,
-        .work = *work,
-        .may_be_overwritten = fragment->may_be_overwritten};
+        .work = *work};
     struct span bytes = span_first(span_from(fragment->chunk, fragment->at), fragment->size);
     struct stream stream = {.r = reader_make(bytes), .is_given = true};
     evtx_tree_begin(tree, room);

@@ -55,7 +55,6 @@ struct evtx_fragment {
     struct span chunk;
     uint32_t at; /* in the chunk */
     uint32_t size;
-    bool may_be_overwritten; /* compare hashes and ids of names and templates that it refers to */
 };
 
 /*

@@ -241,7 +241,49 @@ static void a_record_whose_template_is_gone_is_told(void **state)
     assert_null(next(&r));
     assert_int_equal(r.damage.count, 1);
     assert_int_equal(r.damage.offsets[0], second);
-    assert_string_equal(r.damage.what[0], "damaged record: its template lies outside of its chunk");
+    assert_string_equal(
+        r.damage.what[0], "damaged record: its template is overwritten, or outside of its chunk");
+    reading_fini(&r);
+}
+
+/* The bytes that the second record refers to are whole, but were another template. */
+static void another_template_in_the_place_of_a_records_own_is_told(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_plain(&put, 1, EVTX_SAMPLE_TIME);
+    size_t second = put.at;
+    evtx_sample_plain(&put, 2, EVTX_SAMPLE_TIME);
+    evtx_put_finish(&put);
+    put.bytes[second + EVTX_PUT_RECORD_HEAD_BYTES + 4 + 2] ^= 1; /* its id */
+    reading_init(&r);
+    assert_int_equal(next(&r)->log_record_id, 1);
+    assert_null(next(&r));
+    assert_int_equal(r.damage.count, 1);
+    assert_int_equal(r.damage.offsets[0], second);
+    reading_fini(&r);
+}
+
+static void a_name_that_is_not_what_it_was_is_told(void **state)
+{
+    (void)state;
+    struct reading r;
+    evtx_put_begin(&put);
+    evtx_sample_logon(&put, 1, EVTX_SAMPLE_TIME, "PC-1", "anna");
+    evtx_put_finish(&put);
+    for (size_t i = 0; i < put.name_count; i++) {
+        if (strcmp(put.names[i], "EventData") == 0) {
+            /* After the offset of the next name, a hash and the count of characters. */
+            put.bytes[put.chunk + put.name_offsets[i] + 8] ^= 1;
+        }
+    }
+    reading_init(&r);
+    assert_true(holds(next_as(&r, "native"), "anna"));
+    assert_null(next(&r));
+    assert_int_equal(r.damage.count, 1);
+    assert_string_equal(
+        r.damage.what[0], "damaged record: a name in it is overwritten, or outside of its chunk");
     reading_fini(&r);
 }
 
@@ -421,6 +463,8 @@ int main(void)
         cmocka_unit_test(a_damaged_chunk_costs_itself),
         cmocka_unit_test(a_damaged_record_costs_itself),
         cmocka_unit_test(a_record_whose_template_is_gone_is_told),
+        cmocka_unit_test(another_template_in_the_place_of_a_records_own_is_told),
+        cmocka_unit_test(a_name_that_is_not_what_it_was_is_told),
         cmocka_unit_test(wrong_checksums_are_told_and_cost_nothing),
         cmocka_unit_test(a_file_that_ends_early_gives_what_it_has),
         cmocka_unit_test(templates_that_repeat_themselves_end),
