@@ -349,6 +349,9 @@ void decoder_finish(struct decoder *decoder, struct event *event)
     } else if (event->schema->open_end) {
         event->status = DECODE_PARTIAL;
         event->error = event->schema->open_end;
+    } else if (event->record->log_problem) {
+        event->status = DECODE_PARTIAL;
+        event->error = event->record->log_problem;
     } else {
         event->status = event->rest.size ? DECODE_RESIDUE : DECODE_COMPLETE;
     }

@@ -20,7 +20,9 @@ static void check_payload(void *source, struct decoder *decoder, const struct ev
         return; /* the record had no room */
     }
     decoder_run(decoder, record, found.list[0], record->pointer_size, &event);
-    if (found.list[0]->kind != SCHEMA_EVENTLOG || event.status != DECODE_COMPLETE) {
+    bool is_whole = event.status == DECODE_COMPLETE ||
+                    (record->log_problem && event.error == record->log_problem);
+    if (found.list[0]->kind != SCHEMA_EVENTLOG || !is_whole || event.rest.size) {
         abort();
     }
 }

@@ -160,6 +160,8 @@ struct event_record {
     uint32_t message_component;
     uint16_t log_qualifiers; /* RECORD_HAS_QUALIFIERS: the upper half of a classic event's id */
     uint64_t log_record_id;  /* RECORD_OF_LOG: EventRecordID */
+    const char *log_problem; /* RECORD_OF_LOG: why the record gave only a part of its values, a
+                                static text; NULL: it gave all */
     const struct extended_item *extended;
     size_t extended_count;
     struct span payload;

@@ -238,9 +238,8 @@ static bool read_record(struct evtx_chunk *c, uint32_t size)
     }
     begin_record(c);
     uint32_t work = c->work;
-    const struct evtx_fragment fragment = {.chunk = span_make(c->data, sizeof(c->data)),
-        .at = at,
-        .size = size};
+    const struct evtx_fragment fragment = {
+        .chunk = span_make(c->data, sizeof(c->data)), .at = at, .size = size};
     const char *in_xml = evtx_tree_read(&c->tree, &c->room, &fragment, &c->work);
     const char *in_event = NULL;
     bool is_known = evtx_event_fill(&c->event, &c->tree, &in_event);
@@ -251,6 +250,7 @@ static bool read_record(struct evtx_chunk *c, uint32_t size)
     }
     if (is_known) {
         c->event.record.trace = trace_of(c);
+        c->event.record.log_problem = in_xml ? in_xml : in_event;
     }
     return is_known;
 }

@@ -441,10 +441,7 @@ uint16_t evtx_tree_add(struct evtx_tree *tree, uint16_t parent, enum evtx_node_k
 const char *evtx_tree_read(struct evtx_tree *tree, struct evtx_room *room,
     const struct evtx_fragment *fragment, uint32_t *work)
 {
-    struct parse parse = {.tree = tree,
-        .room = room,
-        .chunk = fragment->chunk,
-        .work = *work};
+    struct parse parse = {.tree = tree, .room = room, .chunk = fragment->chunk, .work = *work};
     struct span bytes = span_first(span_from(fragment->chunk, fragment->at), fragment->size);
     struct stream stream = {.r = reader_make(bytes), .is_given = true};
     evtx_tree_begin(tree, room);

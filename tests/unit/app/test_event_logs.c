@@ -287,6 +287,34 @@ static void a_name_that_is_not_what_it_was_is_told(void **state)
     reading_fini(&r);
 }
 
+/* The XML breaks off behind the first value. */
+static void a_record_that_is_read_in_part_says_so(void **state)
+{
+    (void)state;
+    struct reading r;
+    static const uint8_t deep[] = {'d', 0, 'e', 0, 'e', 0, 'p', 0};
+    evtx_put_begin(&put);
+    evtx_sample_nested(&put, 1, EVTX_SAMPLE_TIME);
+    evtx_put_finish(&put);
+    size_t at = put.chunk;
+    while (memcmp(put.bytes + at, deep, sizeof(deep)) != 0) {
+        at++;
+    }
+    put.bytes[at + sizeof(deep)] = 0x3f; /* no token */
+    static const char *const formats[][2] = {
+        {"native",
+            "\"data\":{\"Inner\":\"deep\"},\"decode_error\":\"damaged record: an unknown token"},
+        {"ecs", "\"error\":{\"message\":\"damaged record: an unknown token"},
+        {"otel", "{\"key\":\"etw.decode_error\",\"value\":{\"stringValue\":\"damaged record: an "}};
+    for (size_t i = 0; i < 3; i++) {
+        reading_init(&r);
+        assert_true(holds(next_as(&r, formats[i][0]), formats[i][1]));
+        assert_null(next(&r));
+        assert_int_equal(r.damage.count, 1);
+        reading_fini(&r);
+    }
+}
+
 /* Two chunks, with one byte of a text changed in the second: the record is read, and the wrong
  * checksum is reported. */
 static void wrong_checksums_are_told_and_cost_nothing(void **state)
@@ -465,6 +493,7 @@ int main(void)
         cmocka_unit_test(a_record_whose_template_is_gone_is_told),
         cmocka_unit_test(another_template_in_the_place_of_a_records_own_is_told),
         cmocka_unit_test(a_name_that_is_not_what_it_was_is_told),
+        cmocka_unit_test(a_record_that_is_read_in_part_says_so),
         cmocka_unit_test(wrong_checksums_are_told_and_cost_nothing),
         cmocka_unit_test(a_file_that_ends_early_gives_what_it_has),
         cmocka_unit_test(templates_that_repeat_themselves_end),

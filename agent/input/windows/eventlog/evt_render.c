@@ -272,5 +272,6 @@ struct evtx_event *evt_render_event(
         return NULL;
     }
     *ret_problem = in_xml ? in_xml : in_event;
+    render->event.record.log_problem = *ret_problem;
     return &render->event;
 }
