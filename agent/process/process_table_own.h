@@ -9,10 +9,19 @@
  * distributed over stamps, which count changes: a cached answer is valid while its stamps are
  * unchanged.
  */
-enum { PROCESS_STAMPS = 4096, PROCESS_MAX_AHEAD = 256 };
+enum { PROCESS_STAMPS = 4096, PROCESS_MAX_AHEAD = 256, PROCESS_LINE_BYTES = 64 };
 
 struct process_table {
+    /* What readers look at for every event. */
     struct process_table_settings settings;
+    atomic_bool knows_processes;
+    atomic_bool knows_threads;
+    atomic_uint process_stamps[PROCESS_STAMPS];
+    atomic_uint thread_stamps[PROCESS_STAMPS];
+
+    /* What follows is written with each statement. In a line of the processor's cache with the
+     * above, it would have readers wait. */
+    uint8_t apart[PROCESS_LINE_BYTES];
     struct plat_mutex mutex;
     struct lifetimes processes; /* value: struct process_entry */
     struct lifetimes threads;   /* value: process id */
@@ -28,10 +37,6 @@ struct process_table {
     size_t bytes; /* used by processes */
     uint64_t evicted;
     uint64_t threads_evicted;
-    atomic_bool knows_processes;
-    atomic_bool knows_threads;
-    atomic_uint process_stamps[PROCESS_STAMPS];
-    atomic_uint thread_stamps[PROCESS_STAMPS];
 };
 
 static inline unsigned process_stamp_of(uint32_t id)
