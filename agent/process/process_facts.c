@@ -6,7 +6,7 @@
 #include "base/put.h"
 
 /* Length of an image name in the kernel: EPROCESS.ImageFileName has 15 bytes including its NUL. */
-enum { SHORT_NAME = 14, MAX_SHEET_BYTES = 1024 * 1024 };
+enum { SHORT_NAME = 14, MAX_SHEET_BYTES = 1024 * 1024, MAX_KEPT_BYTES = 64 * 1024 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -271,37 +271,37 @@ struct sheet_text {
 };
 
 struct sheet_texts {
-    struct buf out;
+    struct buf *out;
     struct sheet_text list[8];
     size_t count;
 };
 
 static void begin_text(struct sheet_texts *sheet, struct span *to)
 {
-    sheet->list[sheet->count++] = (struct sheet_text){.to = to, .start = sheet->out.size};
+    sheet->list[sheet->count++] = (struct sheet_text){.to = to, .start = sheet->out->size};
 }
 
 static void add_text(struct sheet_texts *sheet, struct span *to, struct span text)
 {
     begin_text(sheet, to);
-    buf_add_span(&sheet->out, text);
+    buf_add_span(sheet->out, text);
 }
 
 static void add_path(struct sheet_texts *sheet, struct span *to,
     const struct process_sheet_parts *parts, const struct process_news *known)
 {
     begin_text(sheet, to);
-    volume_map_translate(parts->volumes, parts->machine, path_of(known), &sheet->out);
+    volume_map_translate(parts->volumes, parts->machine, path_of(known), sheet->out);
 }
 
 static void add_sid(struct sheet_texts *sheet, struct span *to, struct span sid)
 {
     enum { SID_TEXT = 256 };
     begin_text(sheet, to);
-    if (sid.size && buf_reserve(&sheet->out, SID_TEXT)) {
-        uint8_t *end = sheet->out.data + sheet->out.size;
+    if (sid.size && buf_reserve(sheet->out, SID_TEXT)) {
+        uint8_t *end = sheet->out->data + sheet->out->size;
         if (put_sid(&end, sid)) {
-            sheet->out.size = (size_t)(end - sheet->out.data);
+            sheet->out->size = (size_t)(end - sheet->out->data);
         }
     }
 }
@@ -337,23 +337,26 @@ struct process_sheet *process_sheet_make(const struct process_sheet_parts *parts
         .has_session = known->has_session,
         .session_id = known->session_id,
         .integrity = integrity_name(known)};
-    struct sheet_texts gathered = {.count = 0};
-    buf_init(&gathered.out, MAX_SHEET_BYTES);
+    struct buf *out = parts->texts;
+    struct sheet_texts gathered = {.out = out};
+    buf_reset(out);
+    buf_set_max(out, MAX_SHEET_BYTES);
     add_texts(&gathered, &process, parts);
-    struct process_sheet *sheet = gathered.out.failed ? NULL
-                                                      : malloc(sizeof(*sheet) + gathered.out.size);
+    struct process_sheet *sheet = out->failed ? NULL : malloc(sizeof(*sheet) + out->size);
     if (sheet) {
         for (size_t i = 0; i < gathered.count; i++) {
-            size_t end = i + 1 < gathered.count ? gathered.list[i + 1].start : gathered.out.size;
+            size_t end = i + 1 < gathered.count ? gathered.list[i + 1].start : out->size;
             *gathered.list[i].to = span_make(
                 sheet->text + gathered.list[i].start, end - gathered.list[i].start);
         }
         sheet->process = process;
-        sheet->bytes = sizeof(*sheet) + gathered.out.size;
+        sheet->bytes = sizeof(*sheet) + out->size;
         atomic_init(&sheet->users, 1);
-        put_span(sheet->text, buf_span(&gathered.out));
+        put_span(sheet->text, buf_span(out));
     }
-    buf_fini(&gathered.out);
+    if (out->allocated > MAX_KEPT_BYTES) {
+        buf_fini(out);
+    }
     return sheet;
 }
 

@@ -95,6 +95,7 @@ struct process_sheet_parts {
     struct account_names *names; /* may be NULL, like in account_names_find */
     uint64_t start;              /* 0: unknown */
     uint64_t boot_id;            /* upper bits of start keys; 0: unknown */
+    struct buf *texts;           /* memory to gather texts in, kept for the next sheet */
 };
 
 /* The place (struct event_process) of a process. Ids are multiples of four,

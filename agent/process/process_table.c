@@ -363,7 +363,8 @@ static struct process_sheet *sheet_of(struct process_table *table, const struct 
         .volumes = &table->volumes,
         .names = table->settings.names,
         .start = life->start_known ? process_moment(known->created, life->first) : 0,
-        .boot_id = table->boot_id};
+        .boot_id = table->boot_id,
+        .texts = &table->sheet_texts};
     struct process_sheet *sheet = process_sheet_make(&parts);
     entry->parent_stamp = stamp;
     entry->names = names;
@@ -519,6 +520,7 @@ void process_table_destroy(struct process_table *table)
         file_names_fini(&table->file_keys);
         file_names_fini(&table->file_objects);
         volume_map_fini(&table->volumes);
+        buf_fini(&table->sheet_texts);
         plat_mutex_fini(&table->mutex);
         free(table);
     }

@@ -37,6 +37,7 @@ struct process_table {
     size_t bytes; /* used by processes */
     uint64_t evicted;
     uint64_t threads_evicted;
+    struct buf sheet_texts; /* for process_sheet_make */
 };
 
 static inline unsigned process_stamp_of(uint32_t id)
