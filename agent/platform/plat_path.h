@@ -21,7 +21,8 @@ struct plat_stamp plat_path_stamp(const char *path);
  * an unreadable folder or on a failing disk. */
 bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, struct error *err);
 
-/* Rename the file ${from} to ${to}, replacing a file of that name atomically. */
+/* Rename the file ${from} to ${to}, replacing a file of that name atomically. On Windows this, like
+ * the next one, waits up to a third of a second for a program that has one of them open. */
 bool plat_path_rename(const char *from, const char *to, struct error *err);
 
 /* Rename the file ${from} to ${to}, which must not exist: ERR_BUSY, without any change, if it does,

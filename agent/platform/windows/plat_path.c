@@ -96,18 +96,41 @@ static bool rename_over_open(const wchar_t *from, const wchar_t *to)
     return good;
 }
 
+/*
+ * Virus scanners and indexers open a file when it was written, without sharing, and close it soon.
+ * So two errors may be gone a moment later (github.com/golang/go/issues/16882,
+ * github.com/Icinga/icinga2/pull/8691). ${ret_code}: of a failure.
+ */
+static bool rename_patiently(
+    const wchar_t *from, const wchar_t *to, DWORD replacing, DWORD *ret_code)
+{
+    const DWORD longest_ms = 160;
+    for (DWORD pause_ms = 10;; pause_ms *= 2) {
+        if (MoveFileExW(from, to, replacing | MOVEFILE_WRITE_THROUGH)) {
+            return true;
+        }
+        DWORD code = GetLastError();
+        if (replacing && code == ERROR_ACCESS_DENIED && rename_over_open(from, to)) {
+            return true;
+        }
+        bool is_held = code == ERROR_ACCESS_DENIED || code == ERROR_SHARING_VIOLATION;
+        if (!is_held || pause_ms > longest_ms) {
+            *ret_code = code;
+            return false;
+        }
+        Sleep(pause_ms);
+    }
+}
+
 bool plat_path_rename(const char *from, const char *to, struct error *err)
 {
     wchar_t *old_name = plat_wide_path(from, err);
     wchar_t *new_name = old_name ? plat_wide_path(to, err) : NULL;
     bool good = false;
     if (new_name) {
-        good = MoveFileExW(old_name, new_name, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH);
-        DWORD code = GetLastError();
-        good = good || (code == ERROR_ACCESS_DENIED && rename_over_open(old_name, new_name));
-        if (!good) {
-            plat_wide_error(err, code, from, "cannot be renamed");
-        }
+        DWORD code = 0;
+        good = rename_patiently(old_name, new_name, MOVEFILE_REPLACE_EXISTING, &code) ||
+               plat_wide_error(err, code, from, "cannot be renamed");
     }
     free(new_name);
     free(old_name);
@@ -120,8 +143,8 @@ bool plat_path_rename_new(const char *from, const char *to, struct error *err)
     wchar_t *new_name = old_name ? plat_wide_path(to, err) : NULL;
     bool good = false;
     if (new_name) {
-        good = MoveFileExW(old_name, new_name, MOVEFILE_WRITE_THROUGH);
-        DWORD code = GetLastError();
+        DWORD code = 0;
+        good = rename_patiently(old_name, new_name, 0, &code);
         if (!good && (code == ERROR_ALREADY_EXISTS || code == ERROR_FILE_EXISTS)) {
             error_set(err, ERR_BUSY, "%s: cannot be renamed to %s, which already exists", from, to);
         } else if (!good) {

@@ -154,6 +154,51 @@ static void a_stamp_changes_with_the_file(void **state)
     assert_true(plat_path_stamp(a).id != first.id);
 }
 
+#ifdef _WIN32
+
+#include <windows.h>
+
+#include "platform/plat_thread.h"
+
+/* A program that opens the file without sharing, as a virus scanner does. */
+static void hold_for_a_moment(void *self)
+{
+    HANDLE *held = self;
+    Sleep(20);
+    CloseHandle(*held);
+}
+
+/* Whether it waits long enough depends on the load, so it may be tried several times. */
+static void a_file_that_another_program_looks_at_is_renamed_after_it(void **state)
+{
+    static const struct {
+        const char *held;
+        bool (*rename)(const char *from, const char *to, struct error *err);
+        bool is_taken; /* the new name */
+    } rows[] = {{a, plat_path_rename, true}, {b, plat_path_rename, true},
+        {a, plat_path_rename, false}, {a, plat_path_rename_new, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bool good = false;
+        for (int tries = 0; tries < 20 && !good; tries++) {
+            write_file(a, "new");
+            write_file(b, "old");
+            assert_true(rows[i].is_taken || plat_path_remove(b, &err));
+            HANDLE held = CreateFileA(rows[i].held, GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL);
+            assert_true(held != INVALID_HANDLE_VALUE);
+            struct plat_thread *holder = plat_thread_start(
+                "holder", hold_for_a_moment, &held, &err);
+            assert_non_null(holder);
+            good = rows[i].rename(a, b, &err);
+            plat_thread_join(holder);
+        }
+        assert_true(good);
+        assert_text(b, "new");
+    }
+}
+
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +207,9 @@ int main(void)
         cmocka_unit_test(removing_what_is_not_there_is_fine),
         cmocka_unit_test(a_lock_has_one_holder_whose_id_is_told),
         cmocka_unit_test(a_stamp_changes_with_the_file),
+#ifdef _WIN32
+        cmocka_unit_test(a_file_that_another_program_looks_at_is_renamed_after_it),
+#endif
         cmocka_unit_test(an_open_file_knows_whether_its_path_still_names_it),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
