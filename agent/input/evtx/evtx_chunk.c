@@ -9,6 +9,7 @@
 #include "input/evtx/evtx_format.h"
 #include "input/evtx/evtx_hosts.h"
 #include "input/evtx/evtx_plan.h"
+#include "input/evtx/evtx_system.h"
 
 /*
  * A chunk is read into memory as a whole, because its records refer to each other: a name or
@@ -271,6 +272,16 @@ static bool find_leftover(struct evtx_chunk *c, uint32_t *ret_size)
     return false;
 }
 
+/* Nothing proves that the values of a leftover are what they were: other data may stand in the
+ * middle of it. Its names show that. */
+static bool has_names(const struct evtx_tree *tree)
+{
+    struct evtx_system parts;
+    uint16_t event = evtx_tree_find(tree, 0, EVTX_NODE_ELEMENT, "Event");
+    evtx_system_find(tree, evtx_tree_find(tree, event, EVTX_NODE_ELEMENT, "System"), &parts);
+    return evtx_system_has_names(tree, &parts);
+}
+
 /* False: the record is also in the log, or was found before. */
 static bool is_new(const struct evtx_chunk *c)
 {
@@ -293,9 +304,9 @@ static enum evtx_step next_leftover(struct evtx_chunk *c)
     while (find_leftover(c, &size)) {
         uint32_t at = c->at;
         bool is_known = read_record(c, size);
-        if (!is_known || c->problem) {
+        if (!is_known || c->problem || !has_names(&c->tree)) {
             c->at += ALIGNMENT; /* an unreadable record may contain another one */
-            c->problem = "a dropped record refers to overwritten data";
+            c->problem = "a dropped record contains overwritten data, or refers to it";
             c->problem_at = at;
             return EVTX_STEP_DAMAGED;
         }

@@ -1,6 +1,7 @@
 #include "input/evtx/evtx_system.h"
 
 #include "base/bytes.h"
+#include "input/evtx/evtx_format.h"
 
 void evtx_system_find(const struct evtx_tree *tree, uint16_t system, struct evtx_system *ret_system)
 {
@@ -175,6 +176,41 @@ void evtx_system_fill(struct evtx_event *event, const struct evtx_tree *tree,
                           ? shared->computer
                           : evtx_value_utf8(tree, system->nodes[EVTX_SYSTEM_COMPUTER],
                                 event->computer_bytes, sizeof(event->computer_bytes));
+}
+
+/* ---- leftovers ------------------------------------------------------------------------------- */
+
+static bool is_text_of_name(struct span text)
+{
+    while (text.size >= 2 && load_le16(text.data + text.size - 2) == 0) {
+        text.size -= 2;
+    }
+    for (size_t i = 0; i + 1 < text.size; i += 2) {
+        uint16_t unit = load_le16(text.data + i);
+        bool is_control = unit < 0x20 || (unit >= 0x7f && unit < 0xa0);
+        bool is_surrogate_or_private = unit >= 0xd800 && unit < 0xf900;
+        if (is_control || is_surrogate_or_private) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool evtx_system_has_names(const struct evtx_tree *tree, const struct evtx_system *system)
+{
+    static const enum evtx_system_part names[] = {
+        EVTX_SYSTEM_PROVIDER, EVTX_SYSTEM_CHANNEL, EVTX_SYSTEM_COMPUTER};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        uint16_t node = system->nodes[names[i]];
+        uint16_t at = node == EVTX_TREE_NONE ? EVTX_TREE_NONE : tree->nodes[node].first;
+        for (; at != EVTX_TREE_NONE; at = tree->nodes[at].next) {
+            const struct evtx_node *value = &tree->nodes[at];
+            if (value->type == EVTX_TEXT16 && !is_text_of_name(value->bytes)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /* ---- what records share ---------------------------------------------------------------------- */

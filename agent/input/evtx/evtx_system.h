@@ -59,6 +59,10 @@ void evtx_system_fill(struct evtx_event *event, const struct evtx_tree *tree,
  * memory of ${event}. */
 struct span evtx_system_provider(const struct evtx_event *event);
 
+/* False: a name of the provider, channel or computer has characters that no name has, so the record
+ * is damaged. */
+bool evtx_system_has_names(const struct evtx_tree *tree, const struct evtx_system *system);
+
 /* The parts that all records of this template share with ${event}, whose header evtx_system_fill
  * has filled. Borrows the memory of ${event}. */
 struct evtx_shared evtx_system_share(

@@ -99,8 +99,39 @@ static void a_leftover_that_refers_to_what_was_overwritten_is_told(void **state)
     assert_null(next(&r));
     assert_int_equal(r.damage.count, LOGGED + 2);
     assert_int_equal(r.damage.offsets[LOGGED], leftover);
-    assert_string_equal(r.damage.what[LOGGED], "a dropped record refers to overwritten data");
+    assert_string_equal(
+        r.damage.what[LOGGED], "a dropped record contains overwritten data, or refers to it");
     reading_fini(&r);
+}
+
+/* Other data stands in the middle of a leftover: a control character, the end of a text, half of a
+ * pair, a private character. */
+static void a_leftover_with_other_data_in_its_names_is_told(void **state)
+{
+    (void)state;
+    static const uint16_t others[] = {0x80, 0, 0xd801, 0xef82};
+    static const uint8_t computer[] = {'P', 0, 'C', 0, '-', 0, '1', 0};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        struct reading r;
+        size_t leftover = put_leftovers();
+        size_t at = leftover;
+        while (memcmp(put.bytes + at, computer, sizeof(computer)) != 0) {
+            at++;
+        }
+        store_le16(put.bytes + at + 2, others[i]);
+        carves = true;
+        reading_init(&r);
+        carves = false;
+        for (uint64_t id = 1; id <= 5; id++) {
+            if (id != 3) {
+                assert_int_equal(next(&r)->log_record_id, id);
+            }
+        }
+        assert_null(next(&r));
+        assert_int_equal(r.damage.count, 1);
+        assert_int_equal(r.damage.offsets[0], leftover);
+        reading_fini(&r);
+    }
 }
 
 int main(void)
@@ -109,6 +140,7 @@ int main(void)
         cmocka_unit_test(leftovers_are_found_once_if_they_are_wanted),
         cmocka_unit_test(leftovers_are_marked_in_all_formats),
         cmocka_unit_test(a_leftover_that_refers_to_what_was_overwritten_is_told),
+        cmocka_unit_test(a_leftover_with_other_data_in_its_names_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
