@@ -90,9 +90,24 @@ static bool fill(struct spool_setup *setup, struct error *err)
     return true;
 }
 
+/* How far sources may be ahead of outputs; 0: as far as there is room, as one of them is live. Each
+ * worker of an output finds two batches when it has sent one. */
+static size_t most_ahead(const struct pipeline_settings *s)
+{
+    enum { LEAST_BYTES = 4 * 1024 * 1024, BATCHES = 2 };
+    size_t ahead = LEAST_BYTES;
+    for (size_t i = 0; i < s->output_count; i++) {
+        const struct pipeline_output *output = &s->outputs[i];
+        size_t bytes = BATCHES * (output->workers + 1) * s->streams[output->stream].max_bytes;
+        ahead = bytes > ahead ? bytes : ahead;
+    }
+    return budget_has_live(s) ? 0 : ahead;
+}
+
 static struct spool *make_durable(struct spool_setup *setup, struct error *err)
 {
     enum { RESERVE_SHARE = 4 }; /* of the room, for live sessions */
+    static const uint64_t max_hold_ns = UINT64_C(200000000);
     const struct pipeline_settings *s = &setup->settings;
     struct spool_durable_settings spool = {.store = s->store.store,
         .streams = setup->streams,
@@ -103,6 +118,8 @@ static struct spool *make_durable(struct spool_setup *setup, struct error *err)
         .session_count = s->session_count + 1,
         .pool = setup->pool,
         .memory_bytes = budget_spool_bytes(s),
+        .max_ahead = most_ahead(s),
+        .max_hold_ns = max_hold_ns,
         .sync_interval_ns = s->store.sync_interval_ns,
         .sync_bytes = s->store.sync_bytes,
         .folder = s->store.folder,
@@ -118,26 +135,13 @@ static struct spool *make_durable(struct spool_setup *setup, struct error *err)
     return spool_durable_create(&spool, err);
 }
 
-/* How far sources may be ahead of outputs; SIZE_MAX: as far as there is memory, as one of them is
- * live. Each worker of an output finds two batches when it has sent one. */
-static size_t most_ahead(const struct pipeline_settings *s)
-{
-    enum { LEAST_BYTES = 4 * 1024 * 1024, BATCHES = 2 };
-    size_t ahead = LEAST_BYTES;
-    for (size_t i = 0; i < s->output_count; i++) {
-        const struct pipeline_output *output = &s->outputs[i];
-        size_t bytes = BATCHES * (output->workers + 1) * s->streams[output->stream].max_bytes;
-        ahead = bytes > ahead ? bytes : ahead;
-    }
-    return budget_has_live(s) ? SIZE_MAX : ahead;
-}
-
 static struct spool *make_in_memory(struct spool_setup *setup, struct error *err)
 {
     const struct pipeline_settings *s = &setup->settings;
     struct spool *spool = spool_memory_create(s->stream_count, budget_spool_bytes(s), err);
-    if (spool) {
-        spool_memory_hold_back(spool, most_ahead(s));
+    size_t ahead = most_ahead(s);
+    if (spool && ahead) {
+        spool_memory_hold_back(spool, ahead);
     }
     return spool;
 }

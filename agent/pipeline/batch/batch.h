@@ -39,7 +39,7 @@ struct batch {
     size_t readers_left; /* that have yet to ack it, or on a disk to take it */
     size_t holders;      /* on a disk: readers that have it in their hands */
     size_t memory;
-    bool is_taken; /* in memory: some reader has got it */
+    bool is_taken; /* some reader has got it, from memory */
 };
 
 /* ${pool}: see piece_init. NULL: out of memory */

@@ -106,10 +106,25 @@ static void count_down(struct spool_cache *cache, struct batch *batch)
     }
 }
 
+/* Cursors take a stream's batches in order, so those that none has taken are its last ones. */
+size_t spool_cache_untaken(const struct spool_cache *cache, size_t stream, size_t enough)
+{
+    size_t bytes = 0;
+    for (const struct batch *batch = cache->list.tail; batch && bytes < enough;
+         batch = batch->previous) {
+        if (batch->stream == stream && batch->is_taken) {
+            break;
+        }
+        bytes += batch->stream == stream ? batch->memory : 0;
+    }
+    return bytes;
+}
+
 struct batch *spool_cache_take(struct spool_cache *cache, uint64_t id)
 {
     struct batch *batch = find(cache, id);
     if (batch) {
+        batch->is_taken = true;
         batch->holders++;
         count_down(cache, batch);
     }

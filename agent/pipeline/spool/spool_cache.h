@@ -30,6 +30,9 @@ void spool_cache_add(struct spool_cache *cache, struct batch *batch, size_t read
 bool spool_cache_lets_go(const struct spool_cache *cache);
 void spool_cache_begin_round(struct spool_cache *cache);
 
+/* Bytes of batches of ${stream} that no cursor has taken; it need not count beyond ${enough}. */
+size_t spool_cache_untaken(const struct spool_cache *cache, size_t stream, size_t enough);
+
 /* Batch ${id} for a cursor, which holds it until spool_cache_release; NULL: it is not there. */
 struct batch *spool_cache_take(struct spool_cache *cache, uint64_t id);
 

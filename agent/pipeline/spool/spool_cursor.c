@@ -348,6 +348,7 @@ static bool board(
     struct batch *batch = spool_cache_take(spool->cache, flight->entry.row.id);
     if (batch) {
         flight->batch = batch;
+        spool_durable_note_take(spool);
         return true;
     }
     plat_mutex_unlock(&spool->mutex);

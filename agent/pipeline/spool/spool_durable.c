@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "pipeline/spool/spool_durable_own.h"
+#include "platform/plat_clock.h"
 #include "store/catalogue/catalogue_sources.h"
 
 /*
@@ -44,12 +45,52 @@ static enum spool_room room_now(const struct spool_durable *spool, enum spool_or
     return room ? SPOOL_ROOM : SPOOL_CANCELLED;
 }
 
+/* Has even the fastest output of every stream ${bytes} in memory to go on with? */
+static bool is_ahead(const struct spool_durable *spool, size_t bytes)
+{
+    bool reads = false;
+    for (size_t i = 0; i < spool->settings.stream_count; i++) {
+        if (spool->stream_cursors[i] && spool_cache_untaken(spool->cache, i, bytes) < bytes) {
+            return false;
+        }
+        reads |= spool->stream_cursors[i] > 0;
+    }
+    return reads;
+}
+
+/* What is further ahead leaves memory, and is read from the disk again. Holds the mutex. */
+static void hold_back(struct spool_durable *spool)
+{
+    spool->taken_ns = plat_monotonic_ns();
+    while (
+        spool->takes && is_ahead(spool, spool->max_ahead) && !spool->cancelled && !spool->halted) {
+        uint64_t until = spool->taken_ns + spool->settings.max_hold_ns;
+        spool->holds_back = true;
+        spool->takes = plat_cond_wait_until(&spool->room, &spool->mutex, until) ||
+                       spool->taken_ns + spool->settings.max_hold_ns > until;
+    }
+    spool->holds_back = false;
+}
+
+/* A sealer that waits is woken for several batches at once. */
+void spool_durable_note_take(struct spool_durable *spool)
+{
+    spool->takes = true;
+    spool->taken_ns = plat_monotonic_ns();
+    if (spool->holds_back && !is_ahead(spool, spool->max_ahead / 2)) {
+        plat_cond_broadcast(&spool->room);
+    }
+}
+
 /* When the agent stops, what the disk takes is still taken. */
 static enum spool_room wait_room(struct spool *base, enum spool_origin origin)
 {
     struct spool_durable *spool = spool_durable_of(base);
     plat_mutex_lock(&spool->mutex);
     enum spool_room room;
+    if (origin == SPOOL_REPLAYED && spool->max_ahead) {
+        hold_back(spool);
+    }
     while ((room = room_now(spool, origin)) == SPOOL_CANCELLED && !spool->halted) {
         bool disk_takes = !spool->failing && spool->live_room == SPOOL_ROOM && spool->replay_room;
         if (spool->cancelled && !disk_takes) {
@@ -254,6 +295,9 @@ struct spool *spool_durable_create(const struct spool_durable_settings *settings
         .other = (uint32_t)(sessions - 1)};
     spool->pending_max = settings->memory_bytes / SHARES + 1;
     spool->cache = spool_cache_create(settings->memory_bytes, ahead, spool);
+    size_t half = settings->memory_bytes / 2;
+    spool->max_ahead = settings->max_ahead < half ? settings->max_ahead : half;
+    spool->takes = true;
     spool->pending_since_ns = UINT64_MAX;
     spool->replay_room = true;
     spool->usage.max_bytes = settings->max_bytes;

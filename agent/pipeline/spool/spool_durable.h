@@ -54,6 +54,11 @@ struct spool_durable_settings {
     size_t session_count;
     struct block_pool *pool; /* for batches that are read; borrowed, NULL: none */
     size_t memory_bytes; /* for batches that wait to be written, and those that stay afterwards */
+    /* Sessions that are read again wait while every stream has so many bytes of committed batches
+     * in memory that none of its outputs has got; 0: they do not. As they may be copied for the
+     * sake of an output that is down, … */
+    size_t max_ahead;
+    uint64_t max_hold_ns;      /* … they wait no longer than that for an output to take one */
     uint64_t sync_interval_ns; /* longest wait of appended batches for a commit */
     uint64_t sync_bytes;       /* or when this many bytes wait */
     const char *folder; /* of the store, for its status, as are the next two; borrowed, or NULL */

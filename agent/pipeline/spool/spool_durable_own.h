@@ -109,6 +109,10 @@ struct spool_durable {
     size_t pending_bytes;      /* of these and of what the writer has of them */
     uint64_t pending_since_ns; /* when the first thing came that is not true; UINT64_MAX: none */
     struct spool_cache *cache;
+    size_t max_ahead;          /* 0: the sealer does not wait for outputs */
+    bool holds_back;           /* it waits for them */
+    bool takes;                /* an output has taken a batch from memory since it waited in vain */
+    uint64_t taken_ns;         /* when one did, or the sealer began to wait */
     struct store_row *damaged; /* rows that the writer is to set aside */
     size_t damaged_count;
     size_t damaged_capacity;
@@ -162,6 +166,9 @@ static inline bool spool_cursor_wants_rows(const struct spool_cursor *cursor)
 
 /* Something waits to become true from now on. Holds the mutex. */
 void spool_durable_touch(struct spool_durable *spool);
+
+/* An output has taken a batch from memory. Holds the mutex. */
+void spool_durable_note_take(struct spool_durable *spool);
 
 void spool_durable_warn(struct spool_durable *spool, const char *kind, const char *text);
 
