@@ -41,6 +41,7 @@ struct evt_sim_event {
     const char *computer;  /* NULL: SIM-PC */
     uint64_t forwarded_id; /* EventRecordID that is not the log's own; 0: it is */
     const char *message; /* of the publisher; or RenderingInfo of what was forwarded; NULL: none */
+    uint32_t message_code; /* of a failure that leaves the message all the same; 0: none */
     struct evt_sim_data data[EVT_SIM_MAX_DATA];
     size_t data_count;
 };

@@ -142,5 +142,5 @@ int32_t evt_sim_format_message(evt_handle publisher, evt_handle event, uint32_t 
     if (!etw_text_encode(span_text(handle->record.event.message), buffer, size, &units)) {
         return evt_sim_fail(EVT_ERROR_INSUFFICIENT_BUFFER);
     }
-    return 1;
+    return handle->record.event.message_code ? evt_sim_fail(handle->record.event.message_code) : 1;
 }

@@ -152,6 +152,27 @@ static void publishers_say_events_in_words(void **state)
     assert_int_equal(evt_sim_locale(), 1033);
 }
 
+static void a_message_comes_with_the_inserts_that_it_has(void **state)
+{
+    static const uint32_t codes[] = {EVT_ERROR_UNRESOLVED_VALUE_INSERT,
+        EVT_ERROR_UNRESOLVED_PARAMETER_INSERT, EVT_ERROR_MAX_INSERTS_REACHED};
+    const size_t count = sizeof(codes) / sizeof(codes[0]);
+    (void)state;
+    struct evt_sim_event event = {.provider = "Test", .id = 1, .message = "Of %7."};
+    rig.settings.messages = true;
+    for (size_t i = 0; i < count; i++) {
+        event.message_code = codes[i];
+        evt_sim_write("Security", &event);
+    }
+    start("Security", EVT_START_OLDEST, nothing);
+    await_count(count);
+    end();
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(rig.given[i].message, "Of %7.");
+    }
+    assert_int_equal(rig.notes, 0);
+}
+
 static void a_note_says_why_a_publisher_has_no_messages(void **state)
 {
     (void)state;
@@ -223,6 +244,7 @@ int main(void)
         TEST(an_event_that_windows_does_not_render_is_a_gap),
         TEST(a_slow_render_does_not_keep_a_session_from_stopping),
         TEST(publishers_say_events_in_words),
+        TEST(a_message_comes_with_the_inserts_that_it_has),
         TEST(a_note_says_why_a_publisher_has_no_messages),
         TEST(a_channel_that_cannot_be_added_is_said_once),
         TEST(a_missing_publisher_is_said_once),

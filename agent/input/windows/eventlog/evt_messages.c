@@ -126,11 +126,12 @@ static uint32_t find_publisher(
     return publisher->code;
 }
 
-/* Windows leaves an insert without a value in the text as it is. */
+/* Windows leaves an insert without a value, or one too many, in the text as it is. .NET takes the
+ * text of these three, too (NativeWrapper.cs of System.Diagnostics.EventLog, dotnet/runtime). */
 static bool is_good_enough(uint32_t code)
 {
     return code == EVT_ERROR_UNRESOLVED_VALUE_INSERT ||
-           code == EVT_ERROR_UNRESOLVED_PARAMETER_INSERT;
+           code == EVT_ERROR_UNRESOLVED_PARAMETER_INSERT || code == EVT_ERROR_MAX_INSERTS_REACHED;
 }
 
 static uint32_t format(
