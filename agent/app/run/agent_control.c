@@ -61,7 +61,7 @@ static void add_health(struct agent_runner *runner, struct buf *line)
 }
 
 /* Causes come first, because the service manager shows only the beginning of the line. Without
- * ${always}, send it only if it has changed. */
+ * ${always}, send it only if they have changed, until the manager has room for it. */
 static void tell_manager(struct agent_control *control, bool always)
 {
     const struct agent *agent = control->agent;
@@ -74,9 +74,10 @@ static void tell_manager(struct agent_control *control, bool always)
     add_health(agent->runner, &line);
     uint64_t hash = line.size ? XXH3_64bits(line.data, line.size) : 0;
     if (always || hash != notify->told_health) {
-        notify->told_health = hash;
         agent_status_line(&control->status, agent->plan, &line);
-        agent_notify_status(notify, buf_span(&line));
+        if (agent_notify_status(notify, buf_span(&line))) {
+            notify->told_health = hash;
+        }
     }
     buf_fini(&line);
 }

@@ -115,17 +115,15 @@ uint64_t agent_notify_tick(struct agent_notify *notify, const struct agent_momen
     return next;
 }
 
-void agent_notify_status(struct agent_notify *notify, struct span line)
+bool agent_notify_status(struct agent_notify *notify, struct span line)
 {
     uint8_t text[STATUS_MAX_BYTES] = "STATUS=";
     size_t size = strlen("STATUS=");
-    if (!notify->manager) {
-        return;
-    }
     for (size_t at = 0; at < line.size && size + CHARACTER_MAX_BYTES <= sizeof(text);) {
         uint32_t character = utf8_next(line, &at);
         /* A line break would begin another assignment, a NUL end the text. */
         size += utf8_put(character < ' ' ? ' ' : character, text + size);
     }
-    plat_notify_send(notify->manager, span_make(text, size));
+    return notify->told != AGENT_STARTING &&
+           plat_notify_send(notify->manager, span_make(text, size));
 }

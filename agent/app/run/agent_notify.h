@@ -40,8 +40,8 @@ uint64_t agent_notify_tick(struct agent_notify *notify, const struct agent_momen
     uint64_t shutdown_ns, uint64_t now_ns);
 
 /* A status line for people. The manager shows the latest line, and of a long line the beginning.
- * Bytes that are not text become U+FFFD or a blank. A line for which the manager has no room is
- * dropped. */
-void agent_notify_status(struct agent_notify *notify, struct span line);
+ * Bytes that are not text become U+FFFD or a blank. False: the manager has no room for it, or does
+ * not know yet that everything runs. */
+bool agent_notify_status(struct agent_notify *notify, struct span line);
 
 #endif

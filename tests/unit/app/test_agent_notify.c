@@ -74,6 +74,7 @@ static void nothing_is_said_before_everything_runs(void **state)
 {
     (void)state;
     assert_true(tick(AGENT_STARTING, 100 * second_ns) == UINT64_MAX);
+    assert_false(agent_notify_status(&rig.notify, span_text("0 received")));
     expect_nothing();
 }
 
@@ -224,7 +225,9 @@ static void a_sign_of_life_without_room_is_repeated_before_it_is_missed(void **s
 {
     (void)state;
     uint64_t due = tick(AGENT_RUNNING, 100 * second_ns);
+    expect(READY);
     while (plat_notify_send(rig.notify.manager, span_text("X=1"))) {}
+    assert_false(agent_notify_status(&rig.notify, span_text("the caller repeats it")));
     uint64_t next = tick(AGENT_RUNNING, due);
     assert_true(next > due && next <= due + second_ns);
     char got[64];
@@ -248,8 +251,10 @@ static void a_status_is_one_line_of_text(void **state)
         {"cut \xe2\x82", "STATUS=cut \xef\xbf\xbd"},
         {"broken \xff.", "STATUS=broken \xef\xbf\xbd."},
     };
+    tick(AGENT_RUNNING, 100 * second_ns);
+    expect(READY);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        agent_notify_status(&rig.notify, span_text(cases[i].line));
+        assert_true(agent_notify_status(&rig.notify, span_text(cases[i].line)));
         expect(cases[i].message);
     }
 }
@@ -258,6 +263,8 @@ static void a_long_status_is_cut_between_characters(void **state)
 {
     (void)state;
     char line[8 * PLAT_NOTIFY_MAX_BYTES];
+    tick(AGENT_RUNNING, 100 * second_ns);
+    expect(READY);
     for (size_t ahead = 0; ahead < 4; ahead++) {
         size_t size = ahead;
         memset(line, 'x', ahead);
