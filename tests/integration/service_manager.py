@@ -10,10 +10,14 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.waiting import wait_until  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
@@ -76,9 +80,15 @@ class ServiceManager(unittest.TestCase):
         return dict(line.split("=", 1) for line in text.decode().split("\n"))
 
     def rest(self, manager, process, code=DONE):
-        """All further messages up to the end of the program."""
-        process.wait(TIMEOUT_S)
+        """All further messages up to the end of the program. They are read all the time: there is room for few, and
+        the program does not wait for more."""
+        messages = []
+        wait_until(lambda: messages.extend(self.unheard(manager)) or process.poll() is not None)
         self.assertEqual(process.returncode, code, process.stderr.read().decode())
+        return messages + self.unheard(manager)
+
+    def unheard(self, manager):
+        """The messages that wait."""
         messages = []
         while select.select([manager], [], [], 0)[0]:
             messages.append(self.hear(manager))
@@ -95,6 +105,7 @@ class ServiceManager(unittest.TestCase):
             self.assertIn(len(message), (1,), message)
             lives += message.get("WATCHDOG") == "1"
             status = message.get("STATUS", status)
+        self.unheard(manager)
         process.send_signal(signal.SIGTERM)
         messages = self.rest(manager, process)
         states = [message for message in messages if not message.keys() & {"WATCHDOG"}]
