@@ -334,6 +334,12 @@ class HealthRows(Rig):
 
     # ---- live sessions
 
+    def fail_until_seen(self, function):
+        """Begin with a function of Windows that fails until the test has made the file `self.seen`."""
+        self.seen = self.folder / "seen"
+        self.simulate(f"fail {function} 0 1450\nfile {self.seen}\nmend {function}\nawait etwship-live Rows\n")
+        self.begin()
+
     def session_is_stopped(self, repaired, unread, gave_up):
         self.simulate("await etwship-live Rows\nstop etwship-live\n")
         self.begin()
@@ -345,16 +351,15 @@ class HealthRows(Rig):
         wait_until(lambda: gave_up in self.causes(), self.log, self.agent)
 
     def reading_ends_with_an_error(self, waiting, unread):
-        self.simulate("fail ProcessTrace 7 1450\nawait etwship-live Rows\n")
-        self.begin()
-        seen = self.wait_for(waiting, unread)
-        self.assertIn("1450", seen[waiting]["text"])
+        self.fail_until_seen("ProcessTrace")
+        wait_until(lambda: "1450" in self.causes().get(waiting, {"text": ""})["text"], self.log, self.agent)
+        self.seen.touch()
         wait_until(lambda: set(self.causes()) == {unread}, self.log, self.agent)
 
     def session_cannot_start(self, *causes):
-        self.simulate("fail StartTraceW 7 1450\nawait etwship-live Rows\n")
-        self.begin()
+        self.fail_until_seen("StartTraceW")
         self.wait_for(*causes)
+        self.seen.touch()
         wait_until(lambda: self.causes() == {}, self.log, self.agent)
 
 

@@ -12,6 +12,7 @@
 #include "etw/session/etw_control.h"
 #include "input/windows/session/etw_session.h"
 #include "platform/plat_clock.h"
+#include "support/await.h"
 #include "support/etw_sim/sim_boot.h"
 
 enum { MAX_PROVIDERS = 16, WAIT_MS = 60000, TICK_MS = 2, EXIT_SCRIPT = 98 };
@@ -177,17 +178,24 @@ static void disable(const char *session, const char *name)
     etw_sim_as(0, 0);
 }
 
+static void mend(const char *function)
+{
+    enum { NO_CALL = 1000000000 };
+    if (!etw_sim_fail(world.sim, function, NO_CALL, 1, ETW_ERROR_NO_SYSTEM_RESOURCES)) {
+        refuse(function);
+    }
+}
+
 /* No other program can start one meanwhile, however quick. */
 static void replace(const char *session)
 {
-    enum { NO_CALL = 1000000000 };
     struct etw_sim_session_options options = {.name = session, .mode = ETW_MODE_REAL_TIME};
     etw_sim_fail(world.sim, "StartTraceW", 1, 0, ETW_ERROR_NO_SYSTEM_RESOURCES);
     stop(session);
     if (!etw_sim_session_add(world.sim, &options, NULL)) {
         refuse(session);
     }
-    etw_sim_fail(world.sim, "StartTraceW", NO_CALL, 1, ETW_ERROR_NO_SYSTEM_RESOURCES);
+    mend("StartTraceW");
 }
 
 static void report(const char *session, FILE *out)
@@ -266,6 +274,12 @@ bool sim_script_act(char *line, FILE *out)
         if (!etw_sim_fail(
                 world.sim, a, 1, (uint32_t)strtoul(b, NULL, 10), (uint32_t)strtoul(c, NULL, 10))) {
             refuse(a);
+        }
+    } else if (sscanf(line, "mend %127s", a) == 1) {
+        mend(a);
+    } else if (strncmp(line, "file ", 5) == 0) {
+        if (!await_file(line + 5)) {
+            refuse(line);
         }
     } else if (strcmp(line, "settle") == 0) {
         etw_sim_settle(world.sim, WAIT_MS);

@@ -23,6 +23,8 @@
  *   replace SESSION                 and start one of that name, too
  *   disable SESSION PROVIDER        and this one be switched off
  *   fail FUNCTION TIMES CODE        the next calls of FUNCTION do nothing and answer CODE
+ *   mend FUNCTION                   further ones work again
+ *   file PATH                       until the test has made this file
  *   settle                          until consumers have all there is
  *   report SESSION                  counts of SESSION, one JSON object
  *   enablement SESSION PROVIDER     how SESSION has PROVIDER, one JSON object
