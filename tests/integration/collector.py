@@ -21,6 +21,9 @@ import unittest
 from datetime import datetime, timezone
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.ports import reserve_port  # noqa: E402
+
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 RECIPE = Path(__file__).resolve().parent / "collector" / "builder.yaml"
@@ -82,11 +85,6 @@ def build():
     return kept, None
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
 class Collector(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -97,7 +95,7 @@ class Collector(unittest.TestCase):
                        check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
 
     def start(self, receiver="splunk_hec", acks=False):
-        self.port, self.file = free_port(), self.folder / "out.json"
+        self.port, self.file = reserve_port(self), self.folder / "out.json"
         address = {"endpoint": f"127.0.0.1:{self.port}"}
         receivers = {"splunk_hec": address | ({"ack": {"extension": "ack"}} if acks else {}), "otlp": {"protocols": {"http": address}},
                      "loki": {"protocols": {"http": address}, "use_incoming_timestamp": True}}

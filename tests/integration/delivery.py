@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support import small_disk  # noqa: E402
+from support.ports import reserve_port  # noqa: E402
 from support.scripted_http import Bulk, Fault, Lines, Reply, Server, script  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
 
@@ -463,8 +464,7 @@ class Delivery(unittest.TestCase):
     def stay_in_budget_with_every_output_down(self, mode, code):
         trace = self.make_trace(400000)
         memory_mb = 72
-        with Server(Lines(), lambda request: Fault(Reply(503))) as gone:
-            dead = gone.url
+        dead = f"http://127.0.0.1:{reserve_port(self)}"
         with Server(Lines(), lambda request: Fault(Reply(503))) as server:
             self.write({"name": "a", "type": "http", "url": dead},
                        {"name": "b", "type": "http", "url": server.url, "compression": "gzip"},

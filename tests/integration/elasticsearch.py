@@ -19,6 +19,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.ports import reserve_port
 from support.scripted_http import (LOST_BEFORE, LOST_BEHIND, Bulk, Fault, Reply, Server, every,
                                    script)
 
@@ -310,11 +311,10 @@ class Elasticsearch(unittest.TestCase):
                          [(400, "illegal", "Malformed")] * 3)
 
     def test_a_node_that_is_gone_costs_nothing(self):
-        gone = self.serve(Bulk())
-        gone.stop()
+        gone = f"http://127.0.0.1:{reserve_port(self)}"
         app = Bulk()
         server = self.serve(app)
-        self.run_agent(self.write(self.few, [gone.url, server.url]))
+        self.run_agent(self.write(self.few, [gone, server.url]))
         self.assert_each_once(app, FEW)
 
     # ---- names --------------------------------------------------------------------------------

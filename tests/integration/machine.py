@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support import catalogue  # noqa: E402
+from support.ports import reserve_port  # noqa: E402
 from support.waiting import text_so_far, wait_until  # noqa: E402
 
 SIM = os.environ["ETWSHIP_SIM"]
@@ -355,9 +356,7 @@ class Durable(Shared):
         return sum(row["events"] for row in rows)
 
     def test_what_was_accepted_before_a_kill_is_shipped_by_the_next_run(self):
-        with socket.create_server(("127.0.0.1", 0)) as held:
-            port = held.getsockname()[1]
-        away = f"type: http, url: 'http://127.0.0.1:{port}'"
+        away = f"type: http, url: 'http://127.0.0.1:{reserve_port(self)}'"
         for number in (1, 2):
             agent = self.start(away)
             self.read_by(agent)

@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.ports import reserve_port  # noqa: E402
 from support.scripted_http import Fault, Reply, Server  # noqa: E402
 
 try:
@@ -116,9 +117,7 @@ class OtlpMetrics(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.folder = Path(scratch.name)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = reserve_port(self)
         subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(EVENTS), "-o", self.folder / "t.etl"],
                        check=True, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
 

@@ -14,6 +14,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.ports import reserve_port
 from support.scripted_http import Bulk, Server
 
 BINARY = os.environ["ETWSHIP_BIN"]
@@ -569,9 +570,8 @@ class Parked(unittest.TestCase):
         self.assertIn("given up after retry.max_age", told)
 
     def test_a_server_that_is_gone_for_too_long_gives_dead_letters(self):
-        server = self.serve(Bulk())
-        server.stop()
-        config = self.config(self.folder, server.url, workers=1, batch={"events": 3000},
+        gone = f"http://127.0.0.1:{reserve_port(self)}"
+        config = self.config(self.folder, gone, workers=1, batch={"events": 3000},
                              retry={"min": "10ms", "max": "50ms", "max_age": "1s"})
         self.end(self.start(config), LOSSES)
         letters = self.dead_letters(config)

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 from status_rig import AWAY, ETLGEN, TIMEOUT_S, Rig, always  # noqa: E402
 from support import small_disk  # noqa: E402
+from support.ports import reserve_port  # noqa: E402
 from support.scripted_http import Fault, Reply  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
 
@@ -79,9 +79,7 @@ class Prometheus(Rig):
         made.rename(self.traces / f"{self.made}.etl")
 
     def start_prometheus(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.prometheus = f"127.0.0.1:{probe.getsockname()[1]}"
+        self.prometheus = f"127.0.0.1:{reserve_port(self)}"
         config = self.folder / "prometheus.yaml"
         config.write_text(json.dumps({
             "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from support.ports import hold_port
 from support.scripted_http import LOST_BEFORE, LOST_BEHIND, Server
 
 BINARY = os.environ["ETWSHIP_BIN"]
@@ -33,17 +34,19 @@ class Killed:
 
     def __init__(self, app):
         self.app, self.count = app, 0
-        self.start(0)
+        self.holder = hold_port()
+        self.start()
         self.url = self.server.url
 
-    def start(self, port):
-        self.server = Server(self.app, self.lose, port=port)
+    def start(self):
+        self.server = Server(self.app, self.lose, port=self.holder.getsockname()[1])
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.server.stop()
+        self.holder.close()
 
     def lose(self, _):
         """One request in seven gets no reply; alternately it was executed or not."""
@@ -58,7 +61,7 @@ class Killed:
     def kill_every_other(self, number):
         if number % 2:
             self.server.stop()
-            self.start(self.server.port)
+            self.start()
 
 
 class Agent(unittest.TestCase):

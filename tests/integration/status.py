@@ -495,6 +495,7 @@ class Status(Rig):
 
     def test_a_port_that_is_taken_keeps_no_agent_from_running(self):
         with socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             taken.bind(("127.0.0.1", self.port))
             taken.listen()
             self.write({"listen": f"127.0.0.1:{self.port}"})

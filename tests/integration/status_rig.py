@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.ports import reserve_port  # noqa: E402
 from support.scripted_http import Bulk, Fault, Server  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
 
@@ -61,9 +61,7 @@ class Rig(unittest.TestCase):
         self.store = Bulk()
         self.server = Server(self.store)
         self.addCleanup(lambda: self.server.stopped.is_set() or self.server.stop())
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = reserve_port(self)
         self.path = self.folder / "s"
         self.config = self.folder / "etwship.yaml"
         self.made = 0

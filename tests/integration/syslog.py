@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import siem_rig  # noqa: E402
+from support.ports import reserve_port  # noqa: E402
 from support.scripted_http import Authority  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
 
@@ -26,8 +27,8 @@ def has(module):
     return any((folder / f"{module}.so").exists() for folder in MODULES)
 
 
-def free_port(kind=socket.SOCK_STREAM):
-    with socket.socket(socket.AF_INET, kind) as probe:
+def free_udp_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
@@ -118,7 +119,7 @@ class Syslog(siem_rig.Agent):
 
     def test_every_message_arrives_whole_over_tls(self):
         authority, tls = self.tls()
-        port = free_port()
+        port = reserve_port(self)
         receiver = self.receiver(
             'module(load="imtcp" StreamDriver.Name="gtls" StreamDriver.Mode="1" '
             f'StreamDriver.Authmode="anon")\ninput(type="imtcp" port="{port}" address="127.0.0.1")\n', tls)
@@ -131,7 +132,7 @@ class Syslog(siem_rig.Agent):
 
     def test_a_certificate_of_another_authority_is_not_trusted(self):
         _, tls = self.tls()
-        port = free_port()
+        port = reserve_port(self)
         self.receiver('module(load="imtcp" StreamDriver.Name="gtls" StreamDriver.Mode="1" '
                       f'StreamDriver.Authmode="anon")\ninput(type="imtcp" port="{port}" address="127.0.0.1")\n', tls)
         self.await_port(port)
@@ -145,7 +146,7 @@ class Syslog(siem_rig.Agent):
         self.assertIn("certificate is not trusted", done.stdout)
 
     def test_every_message_arrives_whole_over_tcp(self):
-        port = free_port()
+        port = reserve_port(self)
         receiver = self.receiver(
             f'module(load="imtcp")\ninput(type="imtcp" port="{port}" address="127.0.0.1")\n')
         self.await_port(port)
@@ -156,7 +157,7 @@ class Syslog(siem_rig.Agent):
         self.assertEqual({event["labels"]["ort"] for event in receiver.events()}, {"Köln ]\\\""})
 
     def test_datagrams_arrive_as_messages(self):
-        port = free_port(socket.SOCK_DGRAM)
+        port = free_udp_port()
         receiver = self.receiver(
             f'module(load="imudp")\ninput(type="imudp" port="{port}" address="127.0.0.1")\n')
         self.write(self.output("syslog", port, transport="udp", app_name="x-{etw.session}"))
@@ -173,7 +174,7 @@ class Syslog(siem_rig.Agent):
         self.assertEqual({message["app"] for message in receiver.messages()}, {"x-s"})
 
     def test_relp_loses_nothing_when_the_receiver_is_killed(self):
-        port = free_port()
+        port = reserve_port(self)
         receiver = self.relp_receiver(port)
         self.write(self.output("relp", port, transport="tcp"))
         agent = self.start()
@@ -194,7 +195,7 @@ class Syslog(siem_rig.Agent):
         print(f"receiver killed {kills} times, {sum(found.values()) - self.EVENTS} duplicates")
 
     def test_relp_loses_nothing_when_the_agent_is_killed(self):
-        port = free_port()
+        port = reserve_port(self)
         receiver = self.relp_receiver(port)
         self.await_port(port)
         self.write(self.output("relp", port, transport="tcp"), durable=True)

@@ -17,9 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import siem_rig  # noqa: E402
+from support.ports import reserve_port  # noqa: E402
 from support.scripted_http import Authority  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
-from syslog import free_port  # noqa: E402
 
 PACKAGES = ["syslog-ng-core", "libivykis0", "libnet1", "libwrap0", "libjson-c5", "libglib2.0-0", "libpcre3"]
 SKIPPED = 77
@@ -129,7 +129,7 @@ class SyslogNg(siem_rig.Agent):
         return messages()
 
     def test_messages_of_any_text_arrive_whole(self):
-        port = free_port()
+        port = reserve_port(self)
         found = self.ship(f'syslog(ip(127.0.0.1) port({port}) transport("tcp"));', self.said, len(TEXTS),
                           address=f"127.0.0.1:{port}", transport="tcp")
         events = [json.loads(message["msg"]) for message in found]
@@ -137,7 +137,7 @@ class SyslogNg(siem_rig.Agent):
         self.assertEqual({message["provider"] for message in found}, {"Said"})
 
     def test_text_keeps_its_line_breaks(self):
-        port = free_port()
+        port = reserve_port(self)
         texts = [text for text in TEXTS if text]
         found = self.ship(f'syslog(ip(127.0.0.1) port({port}) transport("tcp"));', self.said, len(TEXTS),
                           address=f"127.0.0.1:{port}", transport="tcp", message="text")
@@ -150,7 +150,7 @@ class SyslogNg(siem_rig.Agent):
             self.skipTest("no openssl")
         authority = Authority(self.folder)
         certificate, key = authority.issue("server")
-        port = free_port()
+        port = reserve_port(self)
         found = self.ship(f'syslog(ip(127.0.0.1) port({port}) transport("tls") tls(key-file("{key}") '
                           f'cert-file("{certificate}") peer-verify(optional-untrusted)));', self.trace, self.EVENTS,
                           address=f"127.0.0.1:{port}", tls={"ca": str(authority.ca)})

@@ -2,7 +2,6 @@
 loopback interface. What it is made of comes from Maven, as servers.py of the folder beside says.
 """
 
-import socket
 import subprocess
 import sys
 import tempfile
@@ -10,6 +9,7 @@ import threading
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "opensearch"), str(Path(__file__).resolve().parents[2])]
+from support.ports import hold_port
 from support.scripted_http import Authority
 from servers import JVM, Missing, fetch  # noqa: F401 (the tests import Missing from here)
 
@@ -63,16 +63,6 @@ class Running:
         self.wait(timeout)
 
 
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 class Broker:
     """Listens at `plain`, where everybody is admin, and at these, where ACLs hold for the user agent: `sasl`, by SASL
     PLAIN without TLS; where openssl is there `scram`, by SCRAM over TLS; and `certified`, by the certificate of a
@@ -83,7 +73,8 @@ class Broker:
         self.work = tempfile.TemporaryDirectory(prefix="etwship-kafka-")
         self.folder = Path(self.work.name)
         self.authority = Authority(self.folder) if Authority.openssl() else None
-        plain, sasl, scram, certified, self.control = free_ports(5)
+        self.holders = [hold_port() for _ in range(5)]
+        plain, sasl, scram, certified, self.control = (holder.getsockname()[1] for holder in self.holders)
         self.address, self.sasl, self.scram, self.certified = (
             f"127.0.0.1:{port}" for port in (plain, sasl, scram, certified))
         self.java = ["java", *JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
@@ -172,4 +163,6 @@ class Broker:
 
     def close(self):
         self.kill()
+        for holder in self.holders:
+            holder.close()
         self.work.cleanup()
