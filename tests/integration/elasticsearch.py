@@ -34,6 +34,7 @@ TIMEOUT_S = 600
 
 DONE, LOSSES = 0, 3
 SEQUENCE = re.compile(rb'"etw":\{[^}]*"sequence":(\d+)')
+OWN = b'"provider":{"name":"etwship"'
 BUSY = (429, "es_rejected_execution_exception", "rejected execution of coordinating operation")
 NO_ROOM = (400, "illegal_argument_exception",
            "Validation Failed: 1: this action would add [2] shards, but this cluster currently has "
@@ -43,7 +44,7 @@ WRONG = (400, "mapper_parsing_exception", "failed to parse field [data.a] of typ
 
 def sequence_of(document):
     """The number of an event; None for the agent's own events."""
-    found = SEQUENCE.search(document)
+    found = None if OWN in document else SEQUENCE.search(document)
     return found and int(found[1])
 
 

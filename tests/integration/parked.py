@@ -25,6 +25,7 @@ TIMEOUT_S = 120
 
 DONE, LOSSES = 0, 3
 SEQUENCE = re.compile(rb'"etw":\{[^}]*"sequence":(\d+)')
+OWN = b'"provider":{"name":"etwship"'
 SHUT = "hol-etwship_sample_dns"
 
 # As Elasticsearch 8.19 and OpenSearch 2.19 say it.
@@ -57,7 +58,7 @@ MAPPING = (400, "mapper_parsing_exception", "failed to parse field [data]")
 
 def sequence_of(document):
     """The number of an event; None for the agent's own events."""
-    found = SEQUENCE.search(document)
+    found = None if OWN in document else SEQUENCE.search(document)
     return found and int(found[1])
 
 
