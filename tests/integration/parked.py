@@ -459,6 +459,8 @@ class Parked(unittest.TestCase):
         config = self.config(self.folder, server.url, agent={"shutdown": "1s"})
         agent = self.start(config)
         self.wait_for_others(app, server)
+        asked = len(server.posts())
+        server.wait_for(lambda: len(server.posts()) > asked + 5, TIMEOUT_S)  # it has had the replies for the others
         agent.send_signal(signal.SIGTERM)
         told = self.end(agent)
         self.assertIn(f"{self.shut_events} events wait in the spool for the next run", told)
@@ -510,7 +512,8 @@ class Parked(unittest.TestCase):
         agent = self.start(path)
         self.wait_for_others(app, server)
         asked = len(server.posts())
-        server.wait_for(lambda: b'"routes":1' in (self.folder / "out").read_bytes() and
+        out = self.folder / "out"
+        server.wait_for(lambda: out.exists() and b'"routes":1' in out.read_bytes() and
                         len(server.posts()) > asked, TIMEOUT_S)
         self.open(app, server)
         told = self.end(agent)
