@@ -249,6 +249,9 @@ class InMemory(Live):
                    lambda: str(self.shipped()))
         self.burst(7)
         self.do("settle")
+        # The time to stop is short for an agent that still has to deliver them.
+        wait_until(lambda: sum(count for count, _ in self.shipped()[1].values()) + self.shipped()[0] == 507,
+                   lambda: str(self.shipped()))
         self.assertEqual(agent.stop(), 3, agent.said())
         events, gaps = self.shipped()
         lost = sum(count for count, _ in gaps.values())
