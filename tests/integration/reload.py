@@ -414,6 +414,12 @@ class Process(Rig):
         self.add_trace("a", 1000)
         self.configure(self.local(), agent={"log": {"stats": "50ms"}})
         agent = self.running()
+
+        def statuses():
+            data = self.out.read_bytes()
+            return [json.loads(line)["status"] for line in data[:data.rfind(b"\n") + 1].splitlines()
+                    if b'"name":"status"' in line]
+        self.wait_until(statuses)
         self.ask(agent, SAME)
         good = self.config.read_text()
         self.config.write_text("nonsense")
@@ -421,10 +427,6 @@ class Process(Rig):
         self.config.write_text(good)
         self.configure(self.local(batch={"events": 77}), agent={"log": {"stats": "50ms"}})
         self.ask(agent)
-
-        def statuses():
-            return [json.loads(line)["status"] for line in self.out.read_bytes().splitlines()
-                    if b'"name":"status"' in line and line.endswith(b"}")]
         self.wait_until(lambda: statuses() and statuses()[-1]["config"]["reloads"] == 1)
         self.stop(agent)
         first, last = statuses()[0], statuses()[-1]
