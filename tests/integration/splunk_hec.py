@@ -119,7 +119,9 @@ class Splunk(siem_rig.Agent):
             self.assertGreater(twice, 0)
             counted = self.count(said, "maybe duplicates")
             self.assertGreaterEqual(counted, twice)
-            self.assertLessEqual(counted, twice + own)
+            # A busy collector may not have indexed all before the agent sent it again.
+            never = sum(len(events) for _, events in server.app.waiting.values())
+            self.assertLessEqual(counted, twice + own + never)
 
 
 if __name__ == "__main__":
