@@ -39,7 +39,8 @@ class Budgets(machine.Shared):
         return machine.Agent(self)
 
     def events(self):
-        return [json.loads(line) for line in self.out.read_bytes().splitlines()]
+        data = self.out.read_bytes()
+        return [json.loads(line) for line in data[:data.rfind(b"\n") + 1].splitlines()]
 
     def take_apart(self):
         """Numbers of events by provider, and of left-out events by provider and reason."""

@@ -314,7 +314,7 @@ class Bulk:
         self.items, self.made = itertools.count(1), itertools.count(1)
 
     def documents(self):
-        return [document for store in self.stores.values() for document in list(store.values())]
+        return [document for store in list(self.stores.values()) for document in list(store.values())]
 
     def __call__(self, request):
         if not request.path.endswith("/_bulk"):
