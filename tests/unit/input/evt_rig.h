@@ -8,6 +8,7 @@
 #include "input/live/evt_options.h"
 #include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
+#include "support/await.h"
 #include "support/evt_sim.h"
 #include "support/test.h"
 
@@ -154,10 +155,10 @@ static inline void end(void)
     rig.input = NULL;
 }
 
-/* Wait until ${holds}, which is called with the lock held. The test fails after 20 seconds. */
+/* Wait until ${holds}, which is called with the lock held. A net under a test, as AWAIT is. */
 static inline void await_rig(bool (*holds)(size_t count), size_t count)
 {
-    uint64_t until = plat_monotonic_ns() + UINT64_C(20000000000);
+    uint64_t until = plat_monotonic_ns() + ETWSHIP_AWAIT_S * UINT64_C(1000000000);
     bool in_time = true;
     plat_mutex_lock(&rig.mutex);
     while (!holds(count) && in_time) {

@@ -1,6 +1,7 @@
 #include "unit/outputs/http_client_rig.h"
 
 #include "outputs/http/proxy/http_proxy.h"
+#include "support/await.h"
 #include "support/winhttp_fake.h"
 
 /* Failures and their texts, which never contain a secret. */
@@ -350,7 +351,7 @@ static void fail_in_a_tunnel(const struct http_fake_reply *reply, const char *ca
             &f.reply, &f.err));
         assert_int_equal(f.reply.failure, HTTP_NO_ROUTE);
         assert_false(f.reply.sent);
-        assert_int_equal(http_fake_count(proxy), i);
+        AWAIT(http_fake_count(proxy) == i); /* on a busy machine it reads the request later */
         assert_memory_equal(
             http_fake_request(proxy, i - 1)->head, "CONNECT es1.example:9200 HTTP/1.1\r\n", 35);
     }
