@@ -363,13 +363,14 @@ class Delivery(unittest.TestCase):
             self.assertIsNone(agent.poll())
             app.refuse = server.faults = None
             rest = agent.stderr.read().decode()
-            self.assertEqual(agent.wait(), LOSSES if letters else DONE, rest)
+            refused = self.sequences(json.dumps(letter["document"]) for letter in self.letters())
+            self.assertEqual(agent.wait(), LOSSES if refused else DONE, rest)
             self.assertEqual(rest.count("output siem: delivers again"), 1)
             documents = (app.documents() if kind == "elasticsearch" else
                          [json.dumps(record) for record in app.records])
             delivered = self.sequences(documents)
-        refused = self.sequences(json.dumps(letter["document"]) for letter in self.letters())
-        self.assertEqual(len(refused), letters)
+        # Over HTTP an event is refused for good if the next one is accepted: the last one of each worker may be.
+        self.assertIn(len(refused) - letters, range(1 + (workers if kind == "http" else 0)))
         self.assertEqual(delivered | refused, set(range(1, EVENTS + 1)))
         self.assertFalse(delivered & refused)
 
