@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import unittest
 from pathlib import Path
 
@@ -192,6 +193,10 @@ class Prefix:
             env=environment, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), **options)
         os.close(inner)
+        # Who reads the terminal waits for the end of a program that Wine keeps from ending.
+        net = threading.Timer(TIMEOUT_S, process.kill)
+        net.daemon = True
+        net.start()
         return process, os.fdopen(outer, "r+b", 0)
 
     def hand_on(self, dll, names, source=None):
