@@ -44,11 +44,6 @@ void config_text_list(struct config_names *names, const char *name)
     }
 }
 
-static uint8_t lower(uint8_t c)
-{
-    return (uint8_t)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-}
-
 void config_text_consider(struct config_nearest *nearest, const char *candidate)
 {
     struct nearest one = {
@@ -71,8 +66,8 @@ const char *config_text_meant(const struct config_nearest *nearest)
 /* Windows has names such as ProgramFiles(x86). */
 static bool is_name_byte(uint8_t c)
 {
-    return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || c == '.' ||
-           c == '-' || c == '(' || c == ')';
+    return (c >= '0' && c <= '9') || (span_lower(c) >= 'a' && span_lower(c) <= 'z') || c == '_' ||
+           c == '.' || c == '-' || c == '(' || c == ')';
 }
 
 /* Resolve the text between `${` and `}`. */

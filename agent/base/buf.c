@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/put.h"
+#include "base/utf.h"
 
 void buf_init(struct buf *buf, size_t max_bytes)
 {
@@ -73,6 +74,13 @@ void buf_add_hex(struct buf *buf, uint64_t value)
 {
     if (buf_reserve(buf, PUT_MAX)) {
         buf->size = (size_t)(put_hex(buf->data + buf->size, value) - buf->data);
+    }
+}
+
+void buf_add_json(struct buf *buf, struct span utf8)
+{
+    if (buf_reserve(buf, utf8_json_bound(utf8.size))) {
+        buf->size += utf8_to_json(utf8, buf->data + buf->size);
     }
 }
 

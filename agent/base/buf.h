@@ -63,6 +63,9 @@ static inline void buf_add_text(struct buf *buf, const char *text)
     buf_add(buf, text, strlen(text));
 }
 
+/* Untrusted UTF-8 as JSON string text, without quotes. */
+void buf_add_json(struct buf *buf, struct span utf8);
+
 static inline void buf_add_byte(struct buf *buf, uint8_t byte)
 {
     if (buf_reserve(buf, 1)) {

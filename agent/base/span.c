@@ -1,9 +1,6 @@
 #include "base/span.h"
 
-static uint8_t lower(uint8_t c)
-{
-    return (uint8_t)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-}
+#include <stdlib.h>
 
 bool span_equal_nocase(struct span a, struct span b)
 {
@@ -11,7 +8,7 @@ bool span_equal_nocase(struct span a, struct span b)
         return false;
     }
     for (size_t i = 0; i < a.size; i++) {
-        if (lower(a.data[i]) != lower(b.data[i])) {
+        if (span_lower(a.data[i]) != span_lower(b.data[i])) {
             return false;
         }
     }
@@ -44,6 +41,16 @@ bool span_ends_nocase(struct span s, const char *end)
     return s.size >= ending.size && span_equal_nocase(span_from(s, s.size - ending.size), ending);
 }
 
+bool span_is_ascii(struct span s)
+{
+    for (size_t i = 0; i < s.size; i++) {
+        if (s.data[i] >= 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct span span_trim(struct span s)
 {
     while (s.size && span_is_blank(s.data[0])) {
@@ -53,4 +60,22 @@ struct span span_trim(struct span s)
         s.size--;
     }
     return s;
+}
+
+struct span span_until_nul(struct span s)
+{
+    const uint8_t *nul = s.size ? memchr(s.data, 0, s.size) : NULL;
+    return nul ? span_make(s.data, (size_t)(nul - s.data)) : s;
+}
+
+char *span_copy(struct span s)
+{
+    char *copy = malloc(s.size + 1);
+    if (copy) {
+        if (s.size) {
+            memcpy(copy, s.data, s.size);
+        }
+        copy[s.size] = '\0';
+    }
+    return copy;
 }

@@ -57,8 +57,22 @@ static inline bool span_is_blank(uint8_t c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* An ASCII letter in lower case; any other byte as it is. */
+static inline uint8_t span_lower(uint8_t c)
+{
+    return (uint8_t)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+bool span_is_ascii(struct span s);
+
 /* Without leading and trailing white space. */
 struct span span_trim(struct span s);
+
+/* Up to its first NUL, if there is one. */
+struct span span_until_nul(struct span s);
+
+/* A copy on the heap, with a NUL behind it. NULL: out of memory. */
+char *span_copy(struct span s);
 
 /* Equal, ignoring the case of ASCII letters. */
 bool span_equal_nocase(struct span a, struct span b);

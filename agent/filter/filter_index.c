@@ -51,16 +51,6 @@ struct span filter_index_like_part(struct span pattern)
     return best;
 }
 
-static bool is_ascii(struct span text)
-{
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] >= 0x80) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* True if the value can be indexed. Exact texts are found by their folded form, which has equal
  * length for ASCII. */
 static bool has_entry(enum filter_test test, const struct filter_literal *literal)
@@ -68,7 +58,7 @@ static bool has_entry(enum filter_test test, const struct filter_literal *litera
     if (literal->type == LITERAL_NUMBER) {
         return true;
     }
-    return literal->type == LITERAL_TEXT && (!literal->exact || is_ascii(literal->text)) &&
+    return literal->type == LITERAL_TEXT && (!literal->exact || span_is_ascii(literal->text)) &&
            (test != TEST_LIKE || filter_index_like_part(literal->text).size > 0);
 }
 

@@ -26,9 +26,7 @@ struct way {
 void metric_json_string(struct span text, struct buf *out)
 {
     buf_add_byte(out, '"');
-    if (buf_reserve(out, utf8_json_bound(text.size))) {
-        out->size += utf8_to_json(text, out->data + out->size);
-    }
+    buf_add_json(out, text);
     buf_add_byte(out, '"');
 }
 

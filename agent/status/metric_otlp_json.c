@@ -1,24 +1,16 @@
 #include <inttypes.h>
 
 #include "base/utf.h"
+#include "status/metric_json.h"
 #include "status/metric_otlp_own.h"
 
 /* Members in the JSON form of proto3, where 64-bit integers are strings (OTLP,
  * "JSON Protobuf Encoding"). */
 
-static void add_text(struct buf *out, struct span text)
-{
-    buf_add_byte(out, '"');
-    if (buf_reserve(out, utf8_json_bound(text.size))) {
-        out->size += utf8_to_json(text, out->data + out->size);
-    }
-    buf_add_byte(out, '"');
-}
-
 static void add_attribute(struct buf *out, const char *before, struct span key, struct span value)
 {
     buf_printf(out, "%s{\"key\":\"%.*s\",\"value\":{\"stringValue\":", before, SPAN_ARG(key));
-    add_text(out, value);
+    metric_json_string(value, out);
     buf_add_text(out, "}}");
 }
 
@@ -80,7 +72,7 @@ static void add_metric(const struct metric_otlp *self, enum metric_id id, struct
     bool is_sum = metric->kind == METRIC_KIND_COUNTER;
     bool is_histogram = metric->kind == METRIC_KIND_HISTOGRAM;
     buf_printf(out, "{\"name\":\"etwship_%s\",\"description\":", metric->name);
-    add_text(out, span_text(metric->help));
+    metric_json_string(span_text(metric->help), out);
     buf_printf(out, ",\"unit\":\"%s\",\"%s\":{\"dataPoints\":[", metric_otlp_unit(metric),
         is_sum         ? "sum"
         : is_histogram ? "histogram"
@@ -109,7 +101,7 @@ void metric_otlp_json(const struct metric_otlp *self, struct buf *out)
         }
     }
     buf_add_text(out, "]},\"scopeMetrics\":[{\"scope\":{\"name\":\"etwship\",\"version\":");
-    add_text(out, self->origin->version);
+    metric_json_string(self->origin->version, out);
     buf_add_text(out, "},\"metrics\":[");
     before = "";
     for (int id = 0; id < METRIC_COUNT; id++) {

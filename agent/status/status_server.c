@@ -356,18 +356,11 @@ static void run(void *self)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-static char *copy_text(const char *text)
-{
-    size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
-    return copy ? memcpy(copy, text, size) : NULL;
-}
-
 static bool open_all(struct status_server *server, struct error *err)
 {
     const struct status_server_settings *settings = &server->settings;
-    server->local_name = settings->local_name ? copy_text(settings->local_name) : NULL;
-    server->token = settings->token ? copy_text(settings->token) : NULL;
+    server->local_name = settings->local_name ? span_copy(span_text(settings->local_name)) : NULL;
+    server->token = settings->token ? span_copy(span_text(settings->token)) : NULL;
     if ((settings->local_name && !server->local_name) || (settings->token && !server->token)) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "base/utf.h"
+#include "event/value/value_json.h"
 #include "outputs/delivery_id.h"
 
 /*
@@ -61,20 +61,11 @@ void es_bulk_fini(struct es_bulk *bulk)
     bulk->ends = NULL;
 }
 
-static void add_string(struct buf *out, struct span text)
-{
-    buf_add_byte(out, '"');
-    if (buf_reserve(out, utf8_json_bound(text.size))) {
-        out->size += utf8_to_json(text, out->data + out->size);
-    }
-    buf_add_byte(out, '"');
-}
-
 static void add_member(struct buf *out, const char *key, const char *text)
 {
     if (text) {
         buf_printf(out, ",\"%s\":", key);
-        add_string(out, span_text(text));
+        value_json_string(span_text(text), out);
     }
 }
 
@@ -122,7 +113,7 @@ static void add_heads(struct es_bulk *bulk, const struct es_bulk_options *option
         struct span route = delivery->routes ? delivery->route_names[i] : span_make(NULL, 0);
         size_t size = es_name_write(&options->name, format, route, name);
         buf_printf(&bulk->heads, "{\"%s\":{\"_index\":", options->action);
-        add_string(&bulk->heads, span_make(name, size));
+        value_json_string(span_make(name, size), &bulk->heads);
         if (ids) {
             buf_add_text(&bulk->heads, id_key);
         } else {

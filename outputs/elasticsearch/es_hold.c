@@ -60,12 +60,9 @@ static struct es_hold_count *make_room(struct es_hold *hold)
 /* NULL: out of memory. */
 static struct es_hold_count *add(struct es_hold *hold, struct span name)
 {
-    uint8_t *copy = malloc(name.size + 1);
+    char *copy = span_copy(name);
     if (!copy) {
         return NULL;
-    }
-    if (name.size) {
-        memcpy(copy, name.data, name.size);
     }
     struct es_hold_count *count = make_room(hold);
     *count = (struct es_hold_count){.name = copy, .name_size = name.size};

@@ -23,7 +23,7 @@ enum {
 };
 
 struct es_hold_count {
-    uint8_t *name; /* of the route */
+    char *name; /* of the route */
     size_t name_size;
     uint64_t used;       /* es_hold.clock */
     unsigned deliveries; /* deliveries refused completely since the last accepted record */

@@ -10,12 +10,10 @@ bool es_hosts_init(
 {
     *hosts = (struct es_hosts){.items = calloc(urls->count + 1, sizeof(*hosts->items))};
     for (size_t i = 0; hosts->items && i < urls->count; i++) {
-        size_t size = strlen(urls->items[i]);
-        char *url = malloc(size + 1);
+        char *url = span_copy(span_text(urls->items[i]));
         if (!url) {
             break;
         }
-        memcpy(url, urls->items[i], size + 1);
         hosts->items[hosts->count++].url = url;
     }
     if (hosts->count != urls->count) {

@@ -28,12 +28,10 @@ static bool copy(
     http.timeout_ns = http.timeout_ns < LONGEST_NS ? http.timeout_ns : LONGEST_NS;
     const struct http_client_setup client = {
         .options = &http, .stopping = watch->env.stopping, .host = watch->env.host};
-    size_t size = strlen(name) + 1;
-    watch->name = malloc(size);
+    watch->name = span_copy(span_text(name));
     if (!watch->name) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    memcpy(watch->name, name, size);
     es_setup_check_init(setup, &watch->check);
     watch->client = http_client_create(&client, err);
     return watch->client && es_hosts_init(&watch->hosts, setup->hosts, 0, err);

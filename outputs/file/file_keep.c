@@ -67,12 +67,10 @@ static bool add(struct family *family, const char *text, uint64_t number)
         return false;
     }
     struct found *found = &family->list[family->count];
-    size_t size = strlen(text) + 1;
-    found->path = malloc(size);
+    found->path = span_copy(span_text(text));
     if (!found->path) {
         return false;
     }
-    memcpy(found->path, text, size);
     found->number = number;
     make_key(family, span_text(text), found->key);
     family->count++;

@@ -67,7 +67,7 @@ struct file_entry *file_set_get(struct file_set *set, struct span path, struct e
     struct file_entry *entry = file_set_find(set, path);
     if (!entry) {
         entry = calloc(1, sizeof(*entry));
-        char *copy = malloc(path.size + 1);
+        char *copy = span_copy(path);
         if (!entry || !copy ||
             !grow_list(&set->entries, set->count, &set->capacity, sizeof(*set->entries))) {
             free(entry);
@@ -75,8 +75,6 @@ struct file_entry *file_set_get(struct file_set *set, struct span path, struct e
             error_set(err, ERR_MEMORY, "out of memory");
             return NULL;
         }
-        memcpy(copy, path.data, path.size);
-        copy[path.size] = '\0';
         entry->path = copy;
         if (!map_put(&set->by_path, span_text(copy), entry)) {
             free_entry(entry);

@@ -24,12 +24,8 @@ static bool find_wanted(void *self_, const char *path, struct file_number number
         !plat_file_id_equal(&id, &self->wanted)) {
         return true;
     }
-    size_t size = strlen(path) + 1;
-    self->path = malloc(size);
-    if (self->path) {
-        memcpy(self->path, path, size);
-        self->number = number.number;
-    }
+    self->path = span_copy(span_text(path));
+    self->number = number.number;
     return false;
 }
 

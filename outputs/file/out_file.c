@@ -183,11 +183,7 @@ static bool copy_path(struct out_file *self, struct error *err)
         buf_add_text(&path, self->settings.path);
         self->routed = true;
     }
-    buf_add_byte(&path, 0);
-    self->path = path.failed ? NULL : malloc(path.size);
-    if (self->path) {
-        memcpy(self->path, path.data, path.size);
-    }
+    self->path = path.failed ? NULL : span_copy(buf_span(&path));
     buf_fini(&path);
     return self->path || error_set(err, ERR_MEMORY, "out of memory");
 }
@@ -203,12 +199,10 @@ static bool copy_in(struct out_file *self, const struct output_env *env, struct 
     }
     self->checkpoint_size = env->checkpoint.size;
     if (env->folder) {
-        size_t size = strlen(env->folder) + 1;
-        self->folder = malloc(size);
+        self->folder = span_copy(span_text(env->folder));
         if (!self->folder) {
             return error_set(err, ERR_MEMORY, "out of memory");
         }
-        memcpy(self->folder, env->folder, size);
     }
     self->template = event_template_create(
         span_text(self->settings.path), EVENT_TEMPLATE_PATH, err);

@@ -20,16 +20,6 @@ void http_secrets_fini(struct http_secrets *secrets)
     *secrets = (struct http_secrets){0};
 }
 
-static char *copy_of(const char *text, size_t size)
-{
-    char *copy = malloc(size + 1);
-    if (copy) {
-        memcpy(copy, text, size);
-        copy[size] = '\0';
-    }
-    return copy;
-}
-
 bool http_secrets_add(struct http_secrets *secrets, const char *text)
 {
     size_t size = text ? strlen(text) : 0;
@@ -39,7 +29,7 @@ bool http_secrets_add(struct http_secrets *secrets, const char *text)
     if (!grow_array(&secrets->items, secrets->count + 1, sizeof(*secrets->items))) {
         return false;
     }
-    secrets->items[secrets->count] = copy_of(text, size);
+    secrets->items[secrets->count] = span_copy(span_make(text, size));
     return secrets->items[secrets->count] && ++secrets->count;
 }
 
@@ -163,7 +153,7 @@ bool http_auth_write(const struct http_auth *auth, const char *scheme, struct ht
     struct buf out;
     buf_init(&out, VALUE_MAX);
     put_value(&out, auth, scheme);
-    char *value = out.failed ? NULL : copy_of((const char *)out.data, out.size);
+    char *value = out.failed ? NULL : span_copy(buf_span(&out));
     buf_fini(&out);
     /* A server may repeat only the half of a key after its colon. */
     const char *half = auth->api_key ? strchr(auth->api_key, ':') : NULL;

@@ -20,9 +20,7 @@ void http_frame_add_member(struct buf *out, const char *name, struct span value)
         return;
     }
     buf_printf(out, "\"%s\":\"", name);
-    if (buf_reserve(out, utf8_json_bound(size))) {
-        out->size += utf8_to_json(value, out->data + out->size);
-    }
+    buf_add_json(out, value);
     buf_add_text(out, "\",");
 }
 

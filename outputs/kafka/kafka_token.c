@@ -116,12 +116,10 @@ static bool put(struct kafka_token *token, rd_kafka_t *rk, struct span text, uin
     struct error *err)
 {
     char reason[REASON_BYTES] = "";
-    char *copy = malloc(text.size + 1);
+    char *copy = span_copy(text);
     if (!copy) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    memcpy(copy, text.data, text.size);
-    copy[text.size] = '\0';
     if (!http_client_replace_secret(token->http, token->before, copy)) {
         free(copy);
         return error_set(err, ERR_MEMORY, "out of memory");

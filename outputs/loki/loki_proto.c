@@ -88,9 +88,7 @@ static void add_labels(struct loki_frame *frame, struct span labels)
         text->size = object;
         json_member_text(inner, text);
         struct span plain = span_from(buf_span(text), object);
-        if (buf_reserve(out, utf8_json_bound(plain.size))) {
-            out->size += utf8_to_json(plain, out->data + out->size);
-        }
+        buf_add_json(out, plain);
         buf_add_byte(out, '"');
     }
     buf_add_byte(out, '}');

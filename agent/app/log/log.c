@@ -128,9 +128,7 @@ static void add_json(struct buf *line, enum log_level level, enum log_cause caus
     buf_add_text(line, "{\"@timestamp\":\"");
     add_time(line);
     buf_printf(line, "\",\"log.level\":\"%s\",\"message\":\"", log_level_names[level]);
-    if (buf_reserve(line, utf8_json_bound(text.size))) {
-        line->size += utf8_to_json(text, line->data + line->size);
-    }
+    buf_add_json(line, text);
     buf_printf(line,
         "\",\"ecs.version\":\"" ECS_VERSION "\",\"service.type\":\"etwship\","
         "\"event.dataset\":\"etwship.log\",\"event.code\":\"%s\",\"process.pid\":%llu}\n",

@@ -11,12 +11,8 @@ static const uint64_t retry_ns = UINT64_C(10000000000);
 bool log_file_init(
     struct log_file *file, const char *path, uint64_t rotate_size, unsigned rotate_keep)
 {
-    size_t size = strlen(path) + 1;
     *file = (struct log_file){
-        .path = malloc(size), .rotate_size = rotate_size, .rotate_keep = rotate_keep};
-    if (file->path) {
-        memcpy(file->path, path, size);
-    }
+        .path = span_copy(span_text(path)), .rotate_size = rotate_size, .rotate_keep = rotate_keep};
     return file->path != NULL;
 }
 

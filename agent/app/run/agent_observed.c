@@ -1,6 +1,7 @@
 #include "app/run/agent_observed.h"
 
 #include "base/grow.h"
+#include "base/span.h"
 
 struct agent_observed_session {
     char *name;
@@ -20,15 +21,14 @@ static struct agent_observed_session *find(
 
 static struct agent_observed_session *add(struct agent_observed *observed, const char *session)
 {
-    size_t size = strlen(session) + 1;
     bool has_room = grow_array(
         &observed->sessions, observed->count + 1, sizeof(*observed->sessions));
-    char *name = has_room ? malloc(size) : NULL;
+    char *name = has_room ? span_copy(span_text(session)) : NULL;
     if (!name) {
         return NULL;
     }
     struct agent_observed_session *added = &observed->sessions[observed->count++];
-    *added = (struct agent_observed_session){.name = memcpy(name, session, size)};
+    *added = (struct agent_observed_session){.name = name};
     return added;
 }
 

@@ -4,18 +4,11 @@
 
 enum { MAX_STATE_BYTES = 1024 * 1024 };
 
-static char *copy_text(const char *text)
-{
-    size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
-    return copy ? memcpy(copy, text, size) : NULL;
-}
-
 static bool add(struct agent_takeover *takeover, const char *session, const struct input_ops *ops,
     const struct buf *state)
 {
     bool has_room = grow_array(&takeover->items, takeover->count + 1, sizeof(*takeover->items));
-    char *name = has_room ? copy_text(session) : NULL;
+    char *name = has_room ? span_copy(span_text(session)) : NULL;
     if (!name) {
         return false;
     }

@@ -207,13 +207,11 @@ void redactor_add_source(struct redactor *redactor, struct span text)
 {
     struct span value;
     for (size_t at = 0; redactor_marks_next_value(text, &at, &value);) {
-        char *copy = malloc(value.size + 1);
+        char *copy = span_copy(value);
         if (!copy) {
             redactor->failed = true;
             return;
         }
-        memcpy(copy, value.data, value.size);
-        copy[value.size] = '\0';
         redactor_add(redactor, copy, NULL);
         if (unescape(copy)) {
             redactor_add(redactor, copy, NULL);

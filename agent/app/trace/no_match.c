@@ -131,16 +131,6 @@ static void tell_entry(struct search *search, size_t index)
 
 /* ---- names in rules -------------------------------------------------------------------------- */
 
-static bool is_ascii(struct span text)
-{
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] >= 0x80) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void tell_wanted(void *self, const struct filter_wanted *wanted)
 {
     static const struct {
@@ -154,7 +144,7 @@ static void tell_wanted(void *self, const struct filter_wanted *wanted)
     bool is_guid = span_is(wanted->path, "provider.guid") && guid_parse(wanted->text, &guid);
     bool missing = is_guid && !trace_census_may_have_guid(search->census, &guid);
     struct span meant = span_make(NULL, 0);
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && is_ascii(wanted->text); i++) {
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && span_is_ascii(wanted->text); i++) {
         if (span_is(wanted->path, known[i].path)) {
             missing = !trace_census_may_have(search->census, known[i].name, wanted->text, &meant);
         }

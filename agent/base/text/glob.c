@@ -34,11 +34,6 @@ struct walk {
     struct paths found;
 };
 
-static uint8_t fold(uint8_t c)
-{
-    return (uint8_t)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-}
-
 /* Greedy, with backtracking to the last star only. At most pattern length times name length
  * steps. */
 bool glob_match(struct span pattern, struct span name, bool fold_case)
@@ -56,7 +51,8 @@ bool glob_match(struct span pattern, struct span name, bool fold_case)
             utf8_next(name, &n);
             p++;
         } else if (p < pattern.size &&
-                   (c == name.data[n] || (fold_case && fold(c) == fold(name.data[n])))) {
+                   (c == name.data[n] ||
+                       (fold_case && span_lower(c) == span_lower(name.data[n])))) {
             p++;
             n++;
         } else if (star != SIZE_MAX) {

@@ -3,11 +3,6 @@
 /* longer names are not compared, to bound the work */
 enum { NAME_MAX_BYTES = 128, SHORT_FORM_MIN_BYTES = 3 };
 
-static uint8_t lower(uint8_t c)
-{
-    return (uint8_t)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-}
-
 static size_t min(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -27,10 +22,11 @@ static size_t distance(struct span a, struct span b)
         const size_t *two_above = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b.size; j++) {
-            uint8_t x = lower(a.data[i - 1]);
-            uint8_t y = lower(b.data[j - 1]);
+            uint8_t x = span_lower(a.data[i - 1]);
+            uint8_t y = span_lower(b.data[j - 1]);
             row[j] = min(above[j - 1] + (x != y), min(above[j], row[j - 1]) + 1);
-            if (i > 1 && j > 1 && x == lower(b.data[j - 2]) && y == lower(a.data[i - 2])) {
+            if (i > 1 && j > 1 && x == span_lower(b.data[j - 2]) &&
+                y == span_lower(a.data[i - 2])) {
                 row[j] = min(row[j], two_above[j - 2] + 1);
             }
         }

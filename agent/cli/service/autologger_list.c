@@ -104,10 +104,8 @@ static bool on_name(void *self, const char *name)
         list->other_count++;
         return true;
     }
-    size_t size = strlen(name) + 1;
-    char *copy = list->found_count < MAX_FOUND ? malloc(size) : NULL;
+    char *copy = list->found_count < MAX_FOUND ? span_copy(span_text(name)) : NULL;
     if (copy) {
-        memcpy(copy, name, size);
         list->found[list->found_count++] = copy;
     }
     return true;

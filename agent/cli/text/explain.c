@@ -257,16 +257,6 @@ static void tell(const struct notes *notes, const char *format, ...)
     notes->note(notes->self, text);
 }
 
-static bool has_id(const struct etw_filter_ids *ids, uint16_t id)
-{
-    for (size_t i = 0; i < ids->count; i++) {
-        if (ids->ids[i] == id) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Both the included and the excluded ids exceed the limit. */
 static bool is_long(size_t id_count)
 {
@@ -310,8 +300,9 @@ static void note_scope(const struct notes *notes, const struct explain_call *cal
     if (scope->notes & FILTER_PUSH_NEEDED) {
         tell(notes, "events about processes are always enabled, as other events need them");
     }
-    if (!call->request.events.exclude && has_id(&call->request.events, RECORD_MANIFEST_ID) &&
-        !has_id(&call->wide.events, RECORD_MANIFEST_ID)) {
+    if (!call->request.events.exclude &&
+        etw_enable_has_id(&call->request.events, RECORD_MANIFEST_ID) &&
+        !etw_enable_has_id(&call->wide.events, RECORD_MANIFEST_ID)) {
         tell(notes, "event %d is enabled, too: an EventSource describes its events with it",
             RECORD_MANIFEST_ID);
     }

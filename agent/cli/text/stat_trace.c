@@ -185,9 +185,7 @@ static void count_tracelogging(
     while (at < blob.size && blob.data[at] & 0x80) {
         at++;
     }
-    struct span name = span_from(blob, at + 1);
-    const uint8_t *nul = name.size ? memchr(name.data, 0, name.size) : NULL;
-    name.size = nul ? (size_t)(nul - name.data) : name.size;
+    struct span name = span_until_nul(span_from(blob, at + 1));
     char rest[KEY_BYTES - GUID_TEXT_SIZE - 8];
     snprintf(rest, sizeof(rest), "%.*s", SPAN_ARG(span_first(name, sizeof(rest) - 1)));
     add_key(&stat->tracelogging, &record->provider, rest);

@@ -19,6 +19,16 @@ struct etw_filter_ids {
     uint16_t ids[ETW_MAX_FILTER_IDS];
 };
 
+static inline bool etw_enable_has_id(const struct etw_filter_ids *ids, uint16_t id)
+{
+    for (size_t i = 0; i < ids->count; i++) {
+        if (ids->ids[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Names, UTF-8 and borrowed; none: no filter. */
 struct etw_filter_texts {
     bool exclude; /* of events; never of processes */

@@ -21,22 +21,12 @@ static uint8_t higher_level(uint8_t a, uint8_t b)
 
 /* ---- sets of ids ----------------------------------------------------------------------------- */
 
-static bool has_id(const struct etw_filter_ids *ids, uint16_t id)
-{
-    for (size_t i = 0; i < ids->count; i++) {
-        if (ids->ids[i] == id) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Keep only those ${ids} that ${other} has (${present}), or lacks. */
 static void keep_ids(struct etw_filter_ids *ids, const struct etw_filter_ids *other, bool present)
 {
     uint16_t kept = 0;
     for (size_t i = 0; i < ids->count; i++) {
-        if (has_id(other, ids->ids[i]) == present) {
+        if (etw_enable_has_id(other, ids->ids[i]) == present) {
             ids->ids[kept++] = ids->ids[i];
         }
     }
@@ -46,7 +36,7 @@ static void keep_ids(struct etw_filter_ids *ids, const struct etw_filter_ids *ot
 static void add_ids(struct etw_filter_ids *ids, const struct etw_filter_ids *other)
 {
     for (size_t i = 0; i < other->count; i++) {
-        if (has_id(ids, other->ids[i])) {
+        if (etw_enable_has_id(ids, other->ids[i])) {
             continue;
         }
         if (ids->count == ETW_MAX_FILTER_IDS) {

@@ -329,6 +329,13 @@ static inline bool schema_is_text(const struct schema_field *field)
     return field->form == FORM_CHAR8 || field->form == FORM_CHAR16;
 }
 
+/* True if values of this form (enum value_form) are texts or characters. */
+static inline bool schema_form_is_string(uint8_t form)
+{
+    return form == FORM_UTF16 || form == FORM_CHAR16 || form == FORM_UTF8 || form == FORM_ANSI ||
+           form == FORM_CHAR8;
+}
+
 /* True if values of this type (enum in_type) can be the length or count of another property. */
 bool schema_is_integer(uint16_t in_type);
 

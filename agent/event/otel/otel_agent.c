@@ -144,9 +144,7 @@ void otel_agent_status(struct event_writer *writer, const struct otel_codec *cod
         return;
     }
     if (status->message.size && open_body(&line, &open)) {
-        if (buf_reserve(out, utf8_json_bound(status->message.size))) {
-            out->size += utf8_to_json(status->message, out->data + out->size);
-        }
+        buf_add_json(out, status->message);
         codec->close_text(out, &open);
     }
     open_attributes(&line, now, sequence);

@@ -71,8 +71,8 @@ static bool is_space(uint8_t c)
  * ${out} NULL: arguments are only counted. */
 static void add_piece(struct buf *out, struct span piece)
 {
-    if (out && piece.size && buf_reserve(out, utf8_json_bound(piece.size))) {
-        out->size += utf8_to_json(piece, out->data + out->size);
+    if (out && piece.size) {
+        buf_add_json(out, piece);
     }
 }
 

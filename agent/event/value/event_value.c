@@ -226,18 +226,6 @@ struct event_value event_value_socket_member(struct span bytes, struct span name
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static struct span until_nul(struct span text)
-{
-    const uint8_t *nul = text.size ? memchr(text.data, 0, text.size) : NULL;
-    return nul ? span_make(text.data, (size_t)(nul - text.data)) : text;
-}
-
-static bool is_string(uint8_t form)
-{
-    return form == FORM_UTF16 || form == FORM_CHAR16 || form == FORM_UTF8 || form == FORM_ANSI ||
-           form == FORM_CHAR8;
-}
-
 static size_t put_string(const struct event_value_context *context, uint8_t *p,
     const struct schema_field *schema, struct span bytes)
 {
@@ -245,7 +233,7 @@ static size_t put_string(const struct event_value_context *context, uint8_t *p,
         bytes.size = schema->may_hold_nul ? utf16_until_nul(bytes) : bytes.size;
         return utf16_to_utf8(bytes, p);
     }
-    bytes = schema->may_hold_nul ? until_nul(bytes) : bytes;
+    bytes = schema->may_hold_nul ? span_until_nul(bytes) : bytes;
     return codepage_to_utf8(schema->form == FORM_UTF8 ? &utf8_page : context->ansi, bytes, p);
 }
 
@@ -304,7 +292,7 @@ struct span event_value_text(struct event_value_context *context, const struct e
     if (!buf_reserve(text, value_put_room(value->bytes.size))) {
         return span_make(NULL, 0);
     }
-    if (schema && is_string(schema->form)) {
+    if (schema && schema_form_is_string(schema->form)) {
         text->size = put_string(context, text->data, schema, value->bytes);
     } else if (schema) {
         struct value_context values = {.ansi = context->ansi, .clock = context->clock};

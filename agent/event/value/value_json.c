@@ -380,9 +380,7 @@ void value_json_text(
         struct span name = value_json_name(
             field->schema, span_make(field->data, field->size), context->names);
         if (name.data) {
-            if (buf_reserve(out, utf8_json_bound(name.size))) {
-                out->size += utf8_to_json(name, out->data + out->size);
-            }
+            buf_add_json(out, name);
             return;
         }
         if (buf_reserve(out, value_put_room(field->size))) {
@@ -409,8 +407,8 @@ void value_json_text(
     buf_init(&copy, size);
     buf_add(&copy, out->data + start, size);
     out->size = start;
-    if (!copy.failed && buf_reserve(out, utf8_json_bound(size))) {
-        out->size += utf8_to_json(buf_span(&copy), out->data + out->size);
+    if (!copy.failed) {
+        buf_add_json(out, buf_span(&copy));
     }
     buf_fini(&copy);
 }

@@ -103,12 +103,6 @@ static uint8_t *put_socket_address(uint8_t *p, struct span bytes)
     return p;
 }
 
-static struct span until_nul(struct span text)
-{
-    const uint8_t *nul = text.size ? memchr(text.data, 0, text.size) : NULL;
-    return nul ? span_make(text.data, (size_t)(nul - text.data)) : text;
-}
-
 /* The text of a string value. */
 static uint8_t *put_text(const struct value_context *context, uint8_t *p,
     const struct schema_field *schema, struct span bytes)
@@ -117,16 +111,10 @@ static uint8_t *put_text(const struct value_context *context, uint8_t *p,
         return value_put_utf16(p, schema, bytes);
     }
     if (schema->may_hold_nul) {
-        bytes = until_nul(bytes);
+        bytes = span_until_nul(bytes);
     }
     return p + (schema->form == FORM_UTF8 ? utf8_to_json(bytes, p)
                                           : codepage_to_json(context->ansi, bytes, p));
-}
-
-static bool is_text(uint8_t form)
-{
-    return form == FORM_UTF16 || form == FORM_CHAR16 || form == FORM_UTF8 || form == FORM_ANSI ||
-           form == FORM_CHAR8;
 }
 
 uint8_t *value_put(const struct value_context *context, uint8_t *p,
@@ -267,7 +255,7 @@ static uint8_t *escape_quotes(uint8_t *p, const uint8_t *end)
 uint8_t *value_put_text(const struct value_context *context, uint8_t *p,
     const struct schema_field *schema, struct span bytes)
 {
-    if (is_text(schema->form)) {
+    if (schema_form_is_string(schema->form)) {
         return put_text(context, p, schema, bytes);
     }
     uint8_t *end = p;

@@ -46,8 +46,8 @@ void event_guard_object(const struct guard_report *report, struct buf *out)
 
 static void add_escaped(struct buf *out, struct span text)
 {
-    if (text.size && buf_reserve(out, utf8_json_bound(text.size))) {
-        out->size += utf8_to_json(text, out->data + out->size);
+    if (text.size) {
+        buf_add_json(out, text);
     }
 }
 

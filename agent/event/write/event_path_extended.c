@@ -1,12 +1,8 @@
 #include "base/bytes.h"
+#include "event/model/event_stack.h"
 #include "event/write/event_path_own.h"
 
 /* Members of `extended` that are not lists, as format_native.c writes them. */
-
-static bool is_stack(uint16_t type)
-{
-    return type == EXTENDED_STACK_TRACE32 || type == EXTENDED_STACK_TRACE64;
-}
 
 static bool has_extended(const struct event *event)
 {
@@ -70,7 +66,8 @@ static struct event_value stack_match_id(const struct event_record *record)
 {
     for (size_t i = 0; i < record->extended_count; i++) {
         struct span data = record->extended[i].data;
-        if (is_stack(record->extended[i].type) && data.size >= 8 && load_le64(data.data)) {
+        if (event_stack_is_item(record->extended[i].type) && data.size >= 8 &&
+            load_le64(data.data)) {
             return event_value_uint(load_le64(data.data));
         }
     }

@@ -1,14 +1,10 @@
 #include "base/bytes.h"
+#include "event/model/event_stack.h"
 #include "event/write/event_host.h"
 #include "event/write/event_path_own.h"
 #include "event/write/event_writer_state.h"
 
 /* The lists outside of data: keywords, stacks, counters, tags. */
-
-static bool is_stack(uint16_t type)
-{
-    return type == EXTENDED_STACK_TRACE32 || type == EXTENDED_STACK_TRACE64;
-}
 
 /* Stack keys have two widths; the first item counts. */
 static const struct extended_item *stack_key(const struct event_record *record)
@@ -82,7 +78,8 @@ static bool each_frame(const struct event *event, const struct event_path_sink *
     for (size_t i = 0; i < record->extended_count; i++) {
         const struct extended_item *item = &record->extended[i];
         size_t width = item->type == EXTENDED_STACK_TRACE32 ? 4 : 8;
-        if (is_stack(item->type) && !each_number(span_from(item->data, 8), width, true, sink)) {
+        if (event_stack_is_item(item->type) &&
+            !each_number(span_from(item->data, 8), width, true, sink)) {
             return false;
         }
     }

@@ -223,9 +223,7 @@ void event_message_add(const struct value_context *values, const struct event *e
     bool is_set = event->edits && event->edits->has_message;
     if (is_set || log_message.size) {
         struct span message = is_set ? event->edits->message : log_message;
-        if (buf_reserve(out, utf8_json_bound(message.size))) {
-            out->size += utf8_to_json(message, out->data + out->size);
-        }
+        buf_add_json(out, message);
     } else if (event->schema->wpp) {
         wpp_format_render(values, event, out);
     } else if (head->parts && head->parts->count && values->marks &&

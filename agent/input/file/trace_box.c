@@ -90,19 +90,12 @@ static bool is_wanted(const struct trace_box *box, struct span member)
     return !packed_is_archive(box->kind) || is_trace(member) || is_packed_again(member);
 }
 
-static char *copy_text(const char *text)
-{
-    size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
-    return copy ? memcpy(copy, text, size) : NULL;
-}
-
 /* If memory for the text is short, the trace is empty; opening it reports that. */
 static void refuse(struct box_trace *trace, const char *why)
 {
     if (!trace->refused) {
         trace->part.size = 0;
-        trace->refused = copy_text(why);
+        trace->refused = span_copy(span_text(why));
     }
 }
 
@@ -206,7 +199,7 @@ static struct trace_box *create(
     const char *path, const struct trace_box_env *env, struct error *err)
 {
     struct trace_box *box = calloc(1, sizeof(*box));
-    char *copy = copy_text(path);
+    char *copy = span_copy(span_text(path));
     if (!box || !copy) {
         free(box);
         free(copy);

@@ -11,7 +11,7 @@
 enum { VERSION = 1, MAX_NAME_BYTES = 1024 };
 
 struct channel {
-    uint8_t *name;
+    char *name;
     size_t name_size;
     uint64_t bookmark;
 };
@@ -74,11 +74,10 @@ static size_t add_channel(struct evt_marks *marks, struct span name)
     }
     bool has_room = grow_list(
         &marks->channels, marks->channel_count, &marks->channel_capacity, sizeof(*marks->channels));
-    uint8_t *copy = has_room ? malloc(name.size + 1) : NULL;
+    char *copy = has_room ? span_copy(name) : NULL;
     if (!copy) {
         return SIZE_MAX;
     }
-    memcpy(copy, name.data, name.size);
     marks->channels[marks->channel_count] = (struct channel){.name = copy, .name_size = name.size};
     return marks->channel_count++;
 }

@@ -38,10 +38,8 @@ static bool add_path(void *self, const char *path)
 {
     struct boot_input *in = self;
     struct config_strings *paths = &in->file_settings.paths;
-    size_t size = strlen(path) + 1;
-    char *copy = paths->count < MAX_FILES ? malloc(size) : NULL;
+    char *copy = paths->count < MAX_FILES ? span_copy(span_text(path)) : NULL;
     if (copy) {
-        memcpy(copy, path, size);
         in->paths[paths->count++] = copy;
     }
     return copy != NULL;

@@ -385,19 +385,12 @@ static const struct dead_letters_ops catalogue_ops = {
     .destroy = destroy,
 };
 
-static char *copy_text(const char *text)
-{
-    size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
-    return copy ? memcpy(copy, text, size) : NULL;
-}
-
 struct dead_letters *dead_letters_catalogue_create(
     const struct dead_letters_catalogue_settings *settings, struct error *err)
 {
     struct letters *letters = calloc(1, sizeof(*letters));
-    char *path = copy_text(settings->path);
-    char *files = settings->files ? copy_text(settings->files) : NULL;
+    char *path = span_copy(span_text(settings->path));
+    char *files = settings->files ? span_copy(span_text(settings->files)) : NULL;
     if (!letters || !path || (settings->files && !files)) {
         free(letters);
         free(path);

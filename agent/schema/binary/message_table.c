@@ -125,8 +125,7 @@ static const struct message_table_entry *find(const struct message_table *table,
 
 static bool from_code_page(struct arena *arena, struct span text, struct span *ret_text)
 {
-    const uint8_t *nul = text.size ? memchr(text.data, 0, text.size) : NULL;
-    text = span_first(text, nul ? (size_t)(nul - text.data) : text.size);
+    text = span_until_nul(text);
     uint8_t *utf8 = malloc(utf8_json_bound(text.size));
     if (!utf8) {
         return false;

@@ -338,14 +338,8 @@ static bool make_place(struct eventsource_known *known, const uint8_t sender_key
 static struct span copy_name(struct span name)
 {
     name = span_first(name, MAX_NAME_BYTES);
-    uint8_t *copy = malloc(name.size + 1);
-    if (!copy) {
-        return span_make(NULL, 0);
-    }
-    if (name.size) {
-        memcpy(copy, name.data, name.size);
-    }
-    return span_make(copy, name.size);
+    char *copy = span_copy(name);
+    return span_make(copy, copy ? name.size : 0);
 }
 
 static bool set_name(struct eventsource_known *known, struct eventsource_provider *provider,

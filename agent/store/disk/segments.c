@@ -164,15 +164,13 @@ static bool find_files(struct segments *segments, struct error *err)
 struct segments *segments_create(const struct segments_settings *settings, struct error *err)
 {
     struct segments *segments = calloc(1, sizeof(*segments));
-    size_t size = strlen(settings->folder) + 1;
-    char *folder = malloc(size);
+    char *folder = span_copy(span_text(settings->folder));
     if (!segments || !folder) {
         free(segments);
         free(folder);
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    memcpy(folder, settings->folder, size);
     segments->settings = *settings;
     segments->settings.folder = folder;
     segments->next_id = 1;

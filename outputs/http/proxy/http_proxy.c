@@ -26,11 +26,7 @@ bool http_proxy_init(struct http_proxy *proxy, const char *fixed)
     if (!fixed || strcmp(fixed, "system") == 0) {
         return true;
     }
-    size_t size = strlen(fixed) + 1;
-    proxy->fixed = malloc(size);
-    if (proxy->fixed) {
-        memcpy(proxy->fixed, fixed, size);
-    }
+    proxy->fixed = span_copy(span_text(fixed));
     return proxy->fixed != NULL;
 }
 

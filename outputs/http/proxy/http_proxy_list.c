@@ -4,11 +4,6 @@
 
 enum { HOST_MAX_BYTES = 255, HTTP_PORT = 80, HTTPS_PORT = 443 };
 
-static uint8_t lower(uint8_t c)
-{
-    return (uint8_t)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-}
-
 static bool is_nocase(struct span text, const char *expected)
 {
     return span_equal_nocase(text, span_text(expected));
@@ -116,7 +111,7 @@ static bool is_host(struct span host)
     bool has_brackets = host.size > 2 && host.data[0] == '[' && host.data[host.size - 1] == ']';
     struct span inside = has_brackets ? span_make(host.data + 1, host.size - 2) : host;
     for (size_t i = 0; i < inside.size; i++) {
-        uint8_t c = lower(inside.data[i]);
+        uint8_t c = span_lower(inside.data[i]);
         bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
                         c == '_';
         if (!is_plain && !(has_brackets && c == ':')) {
@@ -181,7 +176,7 @@ static bool fits(struct span pattern, struct span text)
         if (p < pattern.size && pattern.data[p] == '*') {
             star = p++;
             after = t;
-        } else if (p < pattern.size && lower(pattern.data[p]) == lower(text.data[t])) {
+        } else if (p < pattern.size && span_lower(pattern.data[p]) == span_lower(text.data[t])) {
             p++;
             t++;
         } else if (star != SIZE_MAX) {

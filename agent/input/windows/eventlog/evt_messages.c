@@ -14,7 +14,7 @@ enum {
 };
 
 struct publisher {
-    uint8_t *name;
+    char *name;
     size_t name_size;
     evt_handle handle; /* NULL: it cannot be opened */
     uint32_t code;     /* why not */
@@ -110,13 +110,12 @@ static uint32_t find_publisher(
         }
     }
     evt_char wide[NAME_CHARS];
-    uint8_t *copy = malloc(name.size + 1);
+    char *copy = span_copy(name);
     if (!copy || !etw_text_encode(name, wide, NAME_CHARS, NULL)) {
         uint32_t code = copy ? EVT_ERROR_INVALID_PARAMETER : EVT_ERROR_NOT_ENOUGH_MEMORY;
         free(copy);
         return code;
     }
-    memcpy(copy, name.data, name.size);
     struct publisher *publisher = place_for(messages);
     *publisher = (struct publisher){.name = copy,
         .name_size = name.size,
@@ -152,11 +151,10 @@ static bool is_told(struct evt_messages *messages, struct span provider)
     if (map_get(&messages->told, provider) || messages->told.count == MAX_TOLD) {
         return true;
     }
-    uint8_t *copy = malloc(provider.size + 1);
+    char *copy = span_copy(provider);
     if (!copy) {
         return true;
     }
-    memcpy(copy, provider.data, provider.size);
     if (!map_put(&messages->told, span_make(copy, provider.size), copy)) {
         free(copy);
         return true;
