@@ -1,8 +1,7 @@
 #include "status/metric_otlp.h"
 
+#include "platform/plat_clock.h"
 #include "status/metric_otlp_own.h"
-
-#define NS_PER_MS UINT64_C(1000000)
 
 bool metric_otlp_resource(const struct metric_otlp_origin *origin, size_t index,
     const char **ret_key, struct span *ret_value)

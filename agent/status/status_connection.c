@@ -1,12 +1,12 @@
 #include "status/status_connection.h"
 
+#include "platform/plat_clock.h"
+
 /*
  * One request per connection, which ends with the reply, so that no bytes of a client can be taken
  * for another request.
  */
 enum { ENDING_MS = 1000, HEAD_MAX_BYTES = 1024, STREAM_MAX_BYTES = 256 * 1024 };
-
-static const uint64_t ns_per_ms = UINT64_C(1000000);
 
 void status_connection_begin(struct status_connection *connection, struct status_channel channel,
     bool is_local, uint64_t now)
@@ -15,7 +15,7 @@ void status_connection_begin(struct status_connection *connection, struct status
         .phase = STATUS_PHASE_READING,
         .is_local = is_local,
         .began = now,
-        .deadline_ns = now + STATUS_SERVER_READ_MS * ns_per_ms};
+        .deadline_ns = now + STATUS_SERVER_READ_MS * NS_PER_MS};
 }
 
 /* Read and ignore bytes after the request. Unread bytes would make closing reset the connection and
@@ -79,7 +79,7 @@ static const char *phrase(unsigned status)
 
 static uint64_t write_deadline(const struct status_connection *connection, uint64_t now)
 {
-    uint64_t deadline_ns = now + STATUS_SERVER_WRITE_MS * ns_per_ms;
+    uint64_t deadline_ns = now + STATUS_SERVER_WRITE_MS * NS_PER_MS;
     return deadline_ns < connection->end_ns ? deadline_ns : connection->end_ns;
 }
 
@@ -103,7 +103,7 @@ void status_connection_reply(
     connection->stream_self = reply->stream_self;
     connection->phase = out->failed ? STATUS_PHASE_OVER : STATUS_PHASE_WRITING;
     connection->end_ns = reply->stream ? UINT64_MAX
-                                       : connection->began + STATUS_SERVER_REPLY_MS * ns_per_ms;
+                                       : connection->began + STATUS_SERVER_REPLY_MS * NS_PER_MS;
     connection->deadline_ns = write_deadline(connection, now);
 }
 
@@ -119,7 +119,7 @@ static void finish(struct status_connection *connection, uint64_t now)
     status_channel_finish(&connection->channel);
     connection->phase = STATUS_PHASE_ENDING;
     connection->in_size = 0;
-    connection->deadline_ns = now + ENDING_MS * ns_per_ms;
+    connection->deadline_ns = now + ENDING_MS * NS_PER_MS;
 }
 
 void status_connection_write(struct status_connection *connection, uint64_t now)

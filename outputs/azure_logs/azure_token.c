@@ -15,7 +15,6 @@ enum {
     MAX_FORM_BYTES = 256 * 1024,
     MAX_KEY_BYTES = 4096, /* maximum size of the file that Azure Arc asks for */
     EARLY_SECONDS = 5 * 60,
-    NS_PER_MS = 1000000,
     MS_PER_S = 1000,
 };
 
@@ -32,14 +31,10 @@ static bool hide(struct azure_token *token, const char *old, const char *secret,
 /* Set the secret that the next request for a token sends. */
 static bool keep_proof(struct azure_token *token, struct span proof, struct error *err)
 {
-    char *copy = malloc(proof.size + 1);
+    char *copy = span_copy(proof);
     if (!copy) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    if (proof.size) {
-        memcpy(copy, proof.data, proof.size);
-    }
-    copy[proof.size] = '\0';
     if (!hide(token, token->proof, copy, err)) {
         free(copy);
         return false;
@@ -105,7 +100,7 @@ static enum azure_token_result keep(struct azure_token *token, const struct http
     free(token->bearer);
     token->bearer = bearer;
     uint64_t early = seconds > 2 * EARLY_SECONDS ? EARLY_SECONDS : seconds / 2;
-    token->ends_ms = plat_monotonic_ns() / NS_PER_MS + (seconds - early) * MS_PER_S;
+    token->ends_ms = plat_monotonic_ms() + (seconds - early) * MS_PER_S;
     return AZURE_TOKEN;
 }
 
@@ -220,12 +215,10 @@ static bool read_key(struct azure_token *token, const char *challenge, struct er
     }
     char *text;
     size_t size;
-    char *copy = malloc(name.size + 1);
+    char *copy = span_copy(name);
     if (!copy) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    memcpy(copy, name.data, name.size);
-    copy[name.size] = '\0';
     bool read = plat_file_load(copy, MAX_KEY_BYTES, &text, &size, err);
     free(copy);
     if (read) {
@@ -290,7 +283,7 @@ static enum azure_token_result ask_machine(
 enum azure_token_result azure_token_get(
     struct azure_token *token, struct http_response *response, struct error *err)
 {
-    if (token->bearer && plat_monotonic_ns() / NS_PER_MS < token->ends_ms) {
+    if (token->bearer && plat_monotonic_ms() < token->ends_ms) {
         return AZURE_TOKEN;
     }
     return token->auth.method == AZURE_MANAGED_IDENTITY ? ask_machine(token, response, err)

@@ -19,7 +19,6 @@ enum {
 
     PACKED_MAX_BYTES = 1 << 30,
     LOCATION_BYTES = 200,
-    NS_PER_MS = 1000000,
 };
 
 static const char path[] = "_bulk?filter_path=errors,items.*.status,items.*._index,"
@@ -96,11 +95,6 @@ bool es_exchange_must_stop(const struct es_exchange *exchange)
 void es_exchange_hide(const struct es_exchange *exchange, char *text)
 {
     http_client_hide(exchange->client, text);
-}
-
-static uint64_t now_ms(void)
-{
-    return plat_monotonic_ns() / NS_PER_MS;
 }
 
 /* ---- one request ----------------------------------------------------------------------------- */
@@ -250,7 +244,7 @@ static bool ask_host(struct es_exchange *self, size_t index, struct es_outcome *
         return true;
     }
     http_client_hide(self->client, ret->error.text);
-    es_hosts_failed(&self->hosts, index, now_ms(),
+    es_hosts_failed(&self->hosts, index, plat_monotonic_ms(),
         &(struct es_host_failure){.retry_after_ms = reply.retry_after_ms,
             .lasts = ret->verdict == ES_RETRY_SLOWLY,
             .reason = ret->error.text});
@@ -265,7 +259,8 @@ void es_exchange_ask(
     *ret = (struct es_outcome){.verdict = ES_RETRY};
     error_set(&ret->error, ERR_STOPPED, "stopped before everything was sent");
     for (size_t tries = 0; tries < hosts->count && !es_exchange_must_stop(exchange); tries++) {
-        size_t index = tries ? es_hosts_pick(hosts, now_ms()) : es_hosts_pick_any(hosts, now_ms());
+        size_t index = tries ? es_hosts_pick(hosts, plat_monotonic_ms())
+                             : es_hosts_pick_any(hosts, plat_monotonic_ms());
         if (index == ES_HOSTS_NONE) {
             break;
         }
@@ -273,7 +268,7 @@ void es_exchange_ask(
             return;
         }
     }
-    ret->wait_ms = es_hosts_asked_ms(hosts, now_ms());
+    ret->wait_ms = es_hosts_asked_ms(hosts, plat_monotonic_ms());
     if (hosts->count > 1) {
         ret->verdict = es_hosts_all_bad(hosts) ? ES_RETRY_SLOWLY : ES_RETRY;
         es_hosts_say(hosts, &ret->error);

@@ -27,7 +27,6 @@ enum {
     KEPT_CONNECTIONS = 16,
     REPLY_BYTES = 64 * 1024,
     URL_MAX_BYTES = 64 * 1024,
-    NS_PER_MS = 1000000,
 };
 
 /* The current request. */

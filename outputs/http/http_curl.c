@@ -3,13 +3,13 @@
 #include "base/buf.h"
 #include "outputs/http/http_ca.h"
 #include "outputs/http/http_platform.h"
+#include "platform/plat_clock.h"
 
 enum {
     /* libcurl allocates this buffer for every request. Large ones come from the system, with a
      * fault per page; small ones need more calls to send. */
     UPLOAD_BYTES = 112 * 1024,
     PINS_MAX_BYTES = 4096,
-    NS_PER_MS = 1000000,
 };
 
 static bool set_pins(CURL *easy, const struct config_strings *pins)

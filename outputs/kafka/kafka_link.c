@@ -7,7 +7,6 @@
 
 enum {
     SLICE_MS = 100,
-    NS_PER_MS = 1000000,
     MAX_TOPICS = 4096,
     TOPIC_NAMES_MAX_BYTES = MAX_TOPICS * 512,
     GIVE_UP_MS = 5000,

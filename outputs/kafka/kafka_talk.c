@@ -3,8 +3,9 @@
 
 #include "outputs/kafka/kafka_topic.h"
 #include "outputs/kafka/out_kafka.h"
+#include "platform/plat_clock.h"
 
-enum { TEXT_BYTES = 700, NUMBER_BYTES = 24, NS_PER_MS = 1000000, ASK_MS = 5000, SLICE_MS = 100 };
+enum { TEXT_BYTES = 700, NUMBER_BYTES = 24, ASK_MS = 5000, SLICE_MS = 100 };
 
 static void say(const struct output_talk *talk, enum output_finding finding, const char *text)
 {

@@ -4,7 +4,7 @@
 
 #include "platform/plat_clock.h"
 
-enum { SLICE_MS = 100, NS_PER_MS = 1000000, ASK_MS = 30000, REASON_BYTES = 300 };
+enum { SLICE_MS = 100, ASK_MS = 30000, REASON_BYTES = 300 };
 
 const struct kafka_topic_shape kafka_topic_positions = {.partitions = 8,
     .replicas = -1,

@@ -13,7 +13,7 @@
 #include "platform/plat_clock.h"
 #include "platform/plat_datagrams.h"
 
-enum { LOOK_MS = 50, ADDRESS_MAX_BYTES = 300, NS_PER_MS = 1000000 };
+enum { LOOK_MS = 50, ADDRESS_MAX_BYTES = 300 };
 
 struct net_stream {
     CURL *easy;
@@ -29,11 +29,6 @@ struct net_stream {
     char name[ADDRESS_MAX_BYTES];
     char reason[CURL_ERROR_SIZE];
 };
-
-static uint64_t now_ms(void)
-{
-    return plat_monotonic_ns() / NS_PER_MS;
-}
 
 static bool is_stopping(const struct net_stream *stream)
 {
@@ -240,10 +235,10 @@ static enum net_stream_read read_now(
 enum net_stream_read net_stream_read(struct net_stream *stream, void *to, size_t room,
     unsigned wait_ms, size_t *ret_size, struct error *err)
 {
-    uint64_t end = now_ms() + wait_ms;
+    uint64_t end = plat_monotonic_ms() + wait_ms;
     for (;;) {
         enum net_stream_read result = read_now(stream, to, room, ret_size, err);
-        uint64_t now = now_ms();
+        uint64_t now = plat_monotonic_ms();
         if (result != NET_STREAM_NOTHING || now >= end || is_stopping(stream)) {
             return result;
         }
@@ -255,7 +250,7 @@ enum net_stream_read net_stream_read(struct net_stream *stream, void *to, size_t
 bool net_stream_write(
     struct net_stream *stream, struct span bytes, size_t *ret_size, struct error *err)
 {
-    uint64_t end = now_ms() + stream->timeout_ms;
+    uint64_t end = plat_monotonic_ms() + stream->timeout_ms;
     *ret_size = 0;
     while (*ret_size < bytes.size) {
         size_t sent = 0;
@@ -264,13 +259,13 @@ bool net_stream_write(
                                           : CURLE_SEND_ERROR;
         *ret_size += sent;
         if (sent) {
-            end = now_ms() + stream->timeout_ms;
+            end = plat_monotonic_ms() + stream->timeout_ms;
         }
         if (code != CURLE_OK && code != CURLE_AGAIN) {
             return error_set(err, ERR_IO, "%s: the connection failed (%s)", stream->name,
                 curl_easy_strerror(code));
         }
-        if (code == CURLE_AGAIN && now_ms() >= end) {
+        if (code == CURLE_AGAIN && plat_monotonic_ms() >= end) {
             return error_set(
                 err, ERR_IO, "%s: the other side accepts no more data (timeout)", stream->name);
         }

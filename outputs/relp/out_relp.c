@@ -19,7 +19,6 @@ enum {
     GATHER_MS = 5,
     CLOSE_MS = 200,
     OPEN_TXNR = 1,
-    NS_PER_MS = 1000000,
 };
 
 enum transport { TRANSPORT_TCP, TRANSPORT_TLS };

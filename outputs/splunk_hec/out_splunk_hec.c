@@ -21,7 +21,6 @@
 enum {
     SLICE_MS = 50, /* between two checks of `stopping` */
     BACK_OFF_TIMES = 10,
-    NS_PER_MS = 1000000,
 };
 
 static const char health_path[] = "/services/collector/health";
@@ -37,11 +36,6 @@ struct out_hec {
     struct hec_ack ack;
     struct hec_acks acks;
 };
-
-static uint64_t now_ms(void)
-{
-    return plat_monotonic_ns() / NS_PER_MS;
-}
 
 static bool set_up(struct out_hec *self, const struct hec_settings *s, const struct output_env *env,
     struct error *err)
@@ -106,7 +100,7 @@ static void fail_host(struct out_hec *self, size_t index, bool lasts, const stru
         .retry_after_ms = self->link.response.reply.retry_after_ms,
         .lasts = lasts,
         .reason = err->text};
-    es_hosts_failed(&self->hosts, index, now_ms(), &failure);
+    es_hosts_failed(&self->hosts, index, plat_monotonic_ms(), &failure);
 }
 
 /* Check the health of a collector that failed before, if there are several, before it gets events
@@ -267,7 +261,7 @@ static struct http_piece_answer all_failed(const struct out_hec *self, struct ou
     for (size_t i = 0; i < self->hosts.count; i++) {
         all_last = all_last && self->hosts.items[i].failures && self->hosts.items[i].lasts;
     }
-    uint64_t asked_ms = es_hosts_asked_ms(&self->hosts, now_ms());
+    uint64_t asked_ms = es_hosts_asked_ms(&self->hosts, plat_monotonic_ms());
     report->wait_ms = (uint32_t)asked_ms;
     es_hosts_say(&self->hosts, &report->error);
     return (struct http_piece_answer){
@@ -290,8 +284,8 @@ static struct http_piece_answer hec_post(
     }
     for (size_t i = 0; i < self->hosts.count; i++) {
         bool lasts;
-        size_t index = i ? es_hosts_pick(&self->hosts, now_ms())
-                         : es_hosts_pick_any(&self->hosts, now_ms());
+        size_t index = i ? es_hosts_pick(&self->hosts, plat_monotonic_ms())
+                         : es_hosts_pick_any(&self->hosts, plat_monotonic_ms());
         if (index == ES_HOSTS_NONE || (i && http_pieces_is_stopping(&self->pieces))) {
             break;
         }
@@ -315,7 +309,7 @@ static struct http_piece_answer hec_post(
 static bool sleep_until(const struct out_hec *self, uint64_t until_ms)
 {
     for (;;) {
-        uint64_t now = now_ms();
+        uint64_t now = plat_monotonic_ms();
         if (http_pieces_is_stopping(&self->pieces)) {
             return false;
         }
@@ -354,10 +348,10 @@ static void await_acks(struct out_hec *self, struct output_report *report)
 {
     uint64_t interval_ms = self->ack.interval_ns / NS_PER_MS;
     uint64_t wait_ms = interval_ms;
-    uint64_t end_ms = now_ms() + self->ack.timeout_ns / NS_PER_MS;
+    uint64_t end_ms = plat_monotonic_ms() + self->ack.timeout_ns / NS_PER_MS;
     bool useful = true;
     while (useful && hec_acks_left(&self->acks, SIZE_MAX)) {
-        uint64_t now = now_ms();
+        uint64_t now = plat_monotonic_ms();
         size_t before = hec_acks_left(&self->acks, SIZE_MAX);
         if (now >= end_ms) {
             struct error cause = report->error;

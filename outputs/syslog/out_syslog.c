@@ -36,7 +36,6 @@ enum {
                    1, /* minimum of each slot except the newest */
     RESET_MS = 200,   /* how long to wait for a reset after an end */
     LOOK_MS = 1000,   /* between two checks of an idle connection */
-    NS_PER_MS = 1000000,
 };
 
 enum transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS };
@@ -250,12 +249,10 @@ static void syslog_destroy(void *self_)
 /* "host:port" in two texts: of "[::1]:514" ::1. */
 static bool split_address(struct out_syslog *self, const char *address)
 {
-    size_t size = strlen(address) + 1;
-    self->host = malloc(size);
+    self->host = span_copy(span_text(address));
     if (!self->host) {
         return false;
     }
-    memcpy(self->host, address, size);
     self->port = strrchr(self->host, ':');
     *self->port++ = '\0';
     size_t end = strlen(self->host);

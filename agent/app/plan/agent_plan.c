@@ -10,6 +10,7 @@
 #include "app/plan/app_budgets.h"
 #include "app/plan/app_scope.h"
 #include "event/formats/event_format.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_system.h"
 
 /*
@@ -346,7 +347,7 @@ static size_t find_stream(
 static bool plan_output(struct agent_plan *plan, size_t index,
     const struct agent_plan_settings *settings, struct error *err)
 {
-    enum { NS_PER_MS = 1000000, MAX_WAIT_MS = 24 * 3600 * 1000 };
+    enum { MAX_WAIT_MS = 24 * 3600 * 1000 };
     const struct app_output *config = plan->output_configs[index];
     uint64_t min_ms = config->retry.min_ns / NS_PER_MS;
     uint64_t max_ms = config->retry.max_ns / NS_PER_MS;

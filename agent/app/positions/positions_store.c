@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "app/positions/positions_own.h"
+#include "platform/plat_clock.h"
 #include "store/catalogue/catalogue_sources.h"
 
 /* The store of positions: opening, closing, and what a commit contains. positions_own.h says whose
@@ -75,7 +76,6 @@ static void report(void *self, enum store_news news, const char *text)
 
 static bool open_store(struct positions *p, struct error *err)
 {
-    enum { NS_PER_MS = 1000000 };
     const struct app_spool *config = &p->config->spool;
     bool ages = p->is_durable && config->max_age_ns != CONFIG_NEVER;
     const struct store_settings settings = {.folder = p->folder,

@@ -6,9 +6,8 @@
 #include "base/filetime.h"
 #include "base/guid.h"
 #include "base/put.h"
+#include "platform/plat_clock.h"
 #include "platform/plat_self.h"
-
-#define NS_PER_MS UINT64_C(1000000)
 
 enum { MAX_RULE_NAME_BYTES = 200, MAX_PROVIDERS = 50, MAX_PROVIDER_NAME_BYTES = 200 };
 

@@ -35,7 +35,6 @@ static bool knows(const char *name, bool *ret_told)
 
 static void look(struct seen *seen)
 {
-    const uint64_t ns_per_ms = 1000000;
     struct guid listed;
     bool is_told;
     seen->knows_registered = knows(REGISTERED_NAME, &seen->is_told);
@@ -43,7 +42,7 @@ static void look(struct seen *seen)
     seen->is_told = seen->is_told && is_told;
     uint64_t begun_ns = plat_monotonic_ns();
     struct etw_names *names = etw_names_create(NULL);
-    seen->list_ms = (plat_monotonic_ns() - begun_ns) / ns_per_ms;
+    seen->list_ms = (plat_monotonic_ns() - begun_ns) / NS_PER_MS;
     seen->has_list = names != NULL;
     seen->lists_registered = etw_names_find(names, span_text(REGISTERED_NAME), &listed);
     etw_names_destroy(names);

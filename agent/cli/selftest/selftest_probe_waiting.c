@@ -15,8 +15,6 @@
 
 enum { HELD_MS = 2000, AT_ONCE_MS = 1000, TIMEOUT_MS = 300 };
 
-static const uint64_t ns_per_ms = 1000000;
-
 /* True if this is the thread that enables the provider: a callback on it would wait for itself. */
 static _Thread_local bool is_enabling;
 
@@ -33,7 +31,7 @@ static void on_changed(void *self, bool enabled, uint64_t keywords)
     (void)enabled;
     (void)keywords;
     struct held *held = self;
-    uint64_t deadline_ns = plat_monotonic_ns() + HELD_MS * ns_per_ms;
+    uint64_t deadline_ns = plat_monotonic_ns() + HELD_MS * NS_PER_MS;
     bool in_time = true;
     plat_mutex_lock(&held->mutex);
     held->called = true;
@@ -47,7 +45,7 @@ static void on_changed(void *self, bool enabled, uint64_t keywords)
 
 static bool wait_for_call(struct held *held)
 {
-    uint64_t deadline_ns = plat_monotonic_ns() + HELD_MS * ns_per_ms;
+    uint64_t deadline_ns = plat_monotonic_ns() + HELD_MS * NS_PER_MS;
     bool in_time = true;
     plat_mutex_lock(&held->mutex);
     while (in_time && !held->called) {
@@ -81,7 +79,7 @@ static struct timed enable(
     is_enabling = true;
     timed.good = etw_enable_provider(session, PROVIDER_NAME, &request, &timed.outcome, err);
     is_enabling = false;
-    timed.took_ms = (plat_monotonic_ns() - begun_ns) / ns_per_ms;
+    timed.took_ms = (plat_monotonic_ns() - begun_ns) / NS_PER_MS;
     return timed;
 }
 

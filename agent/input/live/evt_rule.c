@@ -1,9 +1,10 @@
 #include "input/live/evt_rule.h"
 
+#include "platform/plat_clock.h"
+
 #include <string.h>
 
 static const uint64_t ns_per_unit = 100; /* of FILETIME */
-static const uint64_t ns_per_ms = 1000000;
 
 /* Like the Event Viewer, treat events that are always logged as information. */
 enum { LEVEL_ALWAYS = 0, LEVEL_INFORMATION = 4 };
@@ -298,7 +299,7 @@ bool evt_rule_write_query(const struct evt_rule *rule, struct buf *out)
     buf_add_text(out, "*[System[");
     /* one more, because the event ages until it is queried */
     if (rule->max_age_ns && begin(&q, 1)) {
-        unsigned long long max_ms = rule->max_age_ns / ns_per_ms + 1;
+        unsigned long long max_ms = rule->max_age_ns / NS_PER_MS + 1;
         buf_printf(out, "TimeCreated[timediff(@SystemTime) <= %llu]", max_ms);
     }
     add_levels(&q, rule);

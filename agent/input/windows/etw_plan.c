@@ -14,6 +14,7 @@
 #include "input/live/kernel_flags.h"
 #include "input/windows/etw_narrow.h"
 #include "platform/plat_child.h"
+#include "platform/plat_clock.h"
 
 /*
  * Everything except the names of file and session is numeric, so the plan is one pass over the
@@ -27,7 +28,6 @@ enum {
 };
 
 static const uint64_t mb = 1024 * 1024;
-static const uint64_t ns_per_ms = 1000000;
 
 /* ---- requests for one entry of `providers` --------------------------------------------------- */
 
@@ -314,7 +314,7 @@ static void plan_session(struct etw_plan *plan, const struct live_session *s)
     session->buffer_kb = (uint32_t)(s->buffers.size_bytes / KB);
     session->min_buffers = (uint32_t)min;
     session->max_buffers = (uint32_t)(max ? max : 2 * min);
-    session->flush_ms = (uint32_t)(s->flush_ns / ns_per_ms);
+    session->flush_ms = (uint32_t)(s->flush_ns / NS_PER_MS);
     session->mode |= plan->reads ? ETW_MODE_REAL_TIME : 0;
     session->mode |= s->independent ? ETW_MODE_INDEPENDENT_SESSION : 0;
     session->mode |= s->hybrid == LIVE_HYBRID_STOP ? ETW_MODE_STOP_ON_HYBRID_SHUTDOWN

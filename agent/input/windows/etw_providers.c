@@ -200,16 +200,15 @@ static void tell_outcome(
  */
 static uint32_t wait_ms(struct etw_providers *p, const struct target *target)
 {
-    const uint64_t ns_per_ms = 1000000;
     uint64_t now_ns = plat_monotonic_ns();
     if (!target->capture_at_start || target->told_state) {
         return 0;
     }
     if (now_ns >= p->wait_again_ns) {
-        p->wait_until_ns = now_ns + p->settings.enable_ms * ns_per_ms;
-        p->wait_again_ns = now_ns + p->settings.enable_ms * ns_per_ms * 10;
+        p->wait_until_ns = now_ns + p->settings.enable_ms * NS_PER_MS;
+        p->wait_again_ns = now_ns + p->settings.enable_ms * NS_PER_MS * 10;
     }
-    return now_ns < p->wait_until_ns ? (uint32_t)((p->wait_until_ns - now_ns) / ns_per_ms) : 0;
+    return now_ns < p->wait_until_ns ? (uint32_t)((p->wait_until_ns - now_ns) / NS_PER_MS) : 0;
 }
 
 /* Rules name processes, but a driver's events would not come then. Rather all come: the agent

@@ -13,7 +13,6 @@
  * Acks form a low-water mark (ack_mark.h). The mutex guards the state that is stored (mark, stored,
  * checkpoint), and is held for moments only.
  */
-enum { NS_PER_MS = 1000 * 1000 };
 
 /* Held batches occupy the spool: at most half of it. */
 static void init_parking(struct outlet *outlet)

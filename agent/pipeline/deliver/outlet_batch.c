@@ -17,7 +17,7 @@
 /* A checkpoint may cost the output an fsync. */
 static const uint64_t checkpoint_every_ns = UINT64_C(100000000);
 
-enum { NO_MEMORY_WAIT_MS = 50, NS_PER_MS = 1000 * 1000 };
+enum { NO_MEMORY_WAIT_MS = 50 };
 
 /* ---- positions ------------------------------------------------------------------------------- */
 

@@ -17,8 +17,6 @@
 /* Without anything to send, before the output's chores are done. */
 static const uint64_t quiet_ns = UINT64_C(500000000);
 
-enum { NS_PER_MS = 1000 * 1000 };
-
 /* ---- what the output asks of its host -------------------------------------------------------- */
 
 /* Until when may the lane wait for its destination? */

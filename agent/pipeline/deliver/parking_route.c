@@ -5,7 +5,7 @@
 #include "platform/plat_clock.h"
 
 /* Routes are a list that is looked through: there are few, and each is asked for once per batch. */
-enum { NS_PER_MS = 1000 * 1000, REST_PER_TRY = 4 };
+enum { REST_PER_TRY = 4 };
 
 /* A try that took long is followed by a longer rest,
  * so that others have most of the time; up to this. */

@@ -14,7 +14,6 @@
  * Without room on the disk batches wait, which fills the memory and then stops the sealer, while
  * all other state is still committed; settled batches make room.
  */
-static const uint64_t ns_per_ms = UINT64_C(1000000);
 enum { RETRY_FIRST_MS = 50, RETRY_LAST_MS = 2000, LOOK_MS = 500 };
 
 /* ---- a round --------------------------------------------------------------------------------- */
@@ -140,7 +139,7 @@ static void note_failure(struct spool_durable *spool, const struct error *err)
     if (spool->failures++ == 0) {
         spool_durable_warn(spool, "spool", err->text);
     }
-    spool->retry_ns = plat_monotonic_ns() + (ms < RETRY_LAST_MS ? ms : RETRY_LAST_MS) * ns_per_ms;
+    spool->retry_ns = plat_monotonic_ns() + (ms < RETRY_LAST_MS ? ms : RETRY_LAST_MS) * NS_PER_MS;
 }
 
 static void note_success(struct spool_durable *spool)
@@ -164,7 +163,7 @@ static void look(struct spool_durable *spool, bool now)
     struct store *store = spool->settings.store;
     struct store_usage usage;
     uint64_t time = plat_monotonic_ns();
-    bool due = now || time - spool->looked_ns >= LOOK_MS * ns_per_ms || spool->looked_ns == 0;
+    bool due = now || time - spool->looked_ns >= LOOK_MS * NS_PER_MS || spool->looked_ns == 0;
     bool has_usage = due && store_usage(store, &usage, NULL);
     for (size_t i = 0; due && i < spool->cursor_count; i++) {
         struct store_backlog backlog;
@@ -198,7 +197,7 @@ static void refill(struct spool_durable *spool)
         ok = spool_cursor_refill(spool, i) && ok;
     }
     /* A failed read of the catalogue is repeated. */
-    spool->refill_ns = ok ? 0 : plat_monotonic_ns() + LOOK_MS * ns_per_ms;
+    spool->refill_ns = ok ? 0 : plat_monotonic_ns() + LOOK_MS * NS_PER_MS;
 }
 
 /* The state to report. If replayable sessions wait for the sake of live ones, a full spool is
@@ -333,7 +332,7 @@ static uint64_t round_due(const struct spool_durable *spool)
     uint64_t sync = spool->pending_since_ns == UINT64_MAX
                         ? UINT64_MAX
                         : spool->pending_since_ns + spool->settings.sync_interval_ns;
-    uint64_t look = spool->looked_ns + LOOK_MS * ns_per_ms;
+    uint64_t look = spool->looked_ns + LOOK_MS * NS_PER_MS;
     if (spool->failing) {
         return spool->retry_ns;
     }

@@ -21,7 +21,6 @@
  * leave() undoes a partial start in reverse order. What is undone depends on the owner of the
  * session: own ones are stopped, foreign and kept ones left running.
  */
-static const uint64_t ns_per_ms = 1000000;
 
 struct etw_session_timing etw_session_timing = {.poll_ms = 1000,
     .held_ms = 100,
@@ -76,7 +75,7 @@ static bool must_stop(struct etw_session *s)
 /* Wait until something happens or ${wait_ms} have passed. */
 static void wait_for_change(struct etw_session *s, uint64_t wait_ms)
 {
-    uint64_t deadline = plat_monotonic_ns() + wait_ms * ns_per_ms;
+    uint64_t deadline = plat_monotonic_ns() + wait_ms * NS_PER_MS;
     bool in_time = true;
     plat_mutex_lock(&s->mutex);
     while (!s->asked_to_stop && !s->woken && in_time) {
@@ -184,7 +183,7 @@ static void miss_the_rest(struct etw_session *s, const char *why)
  * Unread events are then reported as a gap, at once if there was none. */
 static void end_consumer(struct etw_session *s, bool ends_by_itself)
 {
-    uint64_t step = s->timing.stop_ms * ns_per_ms;
+    uint64_t step = s->timing.stop_ms * NS_PER_MS;
     bool is_news = s->missing_since == 0;
     uint32_t code = 0;
     if (!s->consume) {
@@ -228,7 +227,7 @@ static void stop_session(struct etw_session *s)
         etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
     }
     if (s->consume && s->taken_over) {
-        etw_consume_wait_begun(s->consume, s->read_since_ns + s->timing.begin_ms * ns_per_ms);
+        etw_consume_wait_begun(s->consume, s->read_since_ns + s->timing.begin_ms * NS_PER_MS);
     }
     bool known = etw_control_stop(s->plan->name, &last, &err);
     if (!known && err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
@@ -298,7 +297,7 @@ static bool look(struct etw_session *s)
 {
     struct etw_session_state state;
     struct error err = {0};
-    uint64_t deadline = plat_monotonic_ns() + s->timing.poll_ms * ns_per_ms;
+    uint64_t deadline = plat_monotonic_ns() + s->timing.poll_ms * NS_PER_MS;
     if (s->consume && !etw_consume_ask(s->consume, deadline)) {
         return true; /* the consumer has the turn */
     }
@@ -357,10 +356,10 @@ static bool serve(struct etw_session *s)
         bool over = s->consume && etw_consume_wait(s->consume, 0, NULL);
         bool is_due = !s->plan->raw || !s->consume || plat_monotonic_ns() >= look_at;
         if (is_due) {
-            look_at = plat_monotonic_ns() + s->timing.poll_ms * ns_per_ms;
+            look_at = plat_monotonic_ns() + s->timing.poll_ms * NS_PER_MS;
         }
         more = !over && (is_due ? look(s) : give_held(s));
-        s->pause_ns = over ? s->pause_ns : s->timing.retry_ms * ns_per_ms;
+        s->pause_ns = over ? s->pause_ns : s->timing.retry_ms * NS_PER_MS;
     }
     return must_stop(s);
 }
@@ -386,11 +385,11 @@ static void handle_foreign_stop(struct etw_session *s)
 static bool rest(struct etw_session *s)
 {
     uint64_t until = plat_monotonic_ns() + s->pause_ns;
-    uint64_t max = s->timing.retry_max_ms * ns_per_ms;
+    uint64_t max = s->timing.retry_max_ms * NS_PER_MS;
     bool more = true;
     s->pause_ns = s->pause_ns * 2 < max ? s->pause_ns * 2 : max;
     while (more && !must_stop(s) && plat_monotonic_ns() < until) {
-        uint64_t left_ms = (until - plat_monotonic_ns()) / ns_per_ms + 1;
+        uint64_t left_ms = (until - plat_monotonic_ns()) / NS_PER_MS + 1;
         wait_for_change(s, left_ms < s->timing.poll_ms ? left_ms : s->timing.poll_ms);
         more = pause_sink(s);
     }
@@ -520,10 +519,10 @@ static bool make_providers(struct etw_session *s, struct error *err)
         .stops = stops,
         .self = s,
         .enable_ms = s->timing.enable_ms,
-        .retry_ns = s->timing.retry_ms * ns_per_ms,
-        .retry_max_ns = s->timing.retry_max_ms * ns_per_ms,
-        .look_ns = s->timing.look_ms * ns_per_ms,
-        .look_max_ns = s->timing.look_max_ms * ns_per_ms};
+        .retry_ns = s->timing.retry_ms * NS_PER_MS,
+        .retry_max_ns = s->timing.retry_max_ms * NS_PER_MS,
+        .look_ns = s->timing.look_ms * NS_PER_MS,
+        .look_max_ns = s->timing.look_max_ms * NS_PER_MS};
     s->providers = etw_providers_create(&settings, err);
     return s->providers != NULL;
 }
@@ -541,14 +540,14 @@ struct etw_session *etw_session_create(struct etw_plan *plan, const struct input
     s->plan = plan;
     s->env = *env;
     s->timing = *timing;
-    s->pause_ns = timing->retry_ms * ns_per_ms;
+    s->pause_ns = timing->retry_ms * NS_PER_MS;
     etw_trace_init(&s->nothing, plan->name, &none);
     plat_mutex_init(&s->mutex);
     plat_cond_init(&s->changed);
     etw_session_guard_init(s);
     bool good = make_providers(s, err);
     if (good && plan->kind == ETW_PLAN_HEAP) {
-        s->targets = etw_targets_create(plan, &s->env, timing->look_ms * ns_per_ms);
+        s->targets = etw_targets_create(plan, &s->env, timing->look_ms * NS_PER_MS);
         good = s->targets || error_set(err, ERR_MEMORY, "out of memory for a session");
     }
     if (!good) {

@@ -91,7 +91,6 @@ static void give_missing(struct etw_session *s, const struct message_gap *missin
  * reader has not reached what was written then, but an idle one has. */
 static void look_at_numbers(struct etw_session *s)
 {
-    const uint64_t ns_per_ms = 1000000;
     const uint64_t now = plat_monotonic_ns();
     uint64_t flush_ms = s->state.flush_ms ? s->state.flush_ms : 1000;
     uint64_t wait_ms = 2 * flush_ms + s->timing.numbers_ms;
@@ -104,7 +103,7 @@ static void look_at_numbers(struct etw_session *s)
         return;
     }
     bool is_due = s->numbers_at_ns != 0;
-    s->numbers_at_ns = now + wait_ms * ns_per_ms;
+    s->numbers_at_ns = now + wait_ms * NS_PER_MS;
     s->numbers_newest[0] = newest;
     if (is_due && message_numbers_cut(&s->numbers, &missing)) {
         give_missing(s, &missing);

@@ -22,8 +22,6 @@ enum { MAX_NEWS = 1024 };
  * buffers are flushed. Each attempt waits twice as long as the one before. */
 enum { STILL_STOPPING = 2 };
 
-static const uint64_t ns_per_ms = 1000000;
-
 static bool is_on(const struct etw_session *s)
 {
     return s->plan->guard.enabled;
@@ -93,7 +91,7 @@ static void add_news(struct etw_session *s, const struct etw_guard_news *news)
         added->time = plat_now_filetime();
         added->wait_until_ns = 0;
         if (g->actors && change_of(news->kind, &added->change)) {
-            added->wait_until_ns = plat_monotonic_ns() + s->timing.actor_ms * ns_per_ms;
+            added->wait_until_ns = plat_monotonic_ns() + s->timing.actor_ms * NS_PER_MS;
             added->since = changed_since(g, added->change, &added->provider);
         }
     }
@@ -196,7 +194,7 @@ static bool may_repair(struct etw_session *s, struct etw_guard_bound *bound,
     }
     news->repairs = bound->repairs;
     news->action = limits->repairs ? GUARD_GAVE_UP : GUARD_NONE;
-    unsigned long long left_s = (bound->window_until_ns - now) / ns_per_ms / 1000 + 1;
+    unsigned long long left_s = (bound->window_until_ns - now) / NS_PER_MS / 1000 + 1;
     if (bound->contested) {
         append_printf(news->detail, sizeof(news->detail),
             ". two repairs were undone by another program; it is left alone for %llu s", left_s);
@@ -570,7 +568,7 @@ void etw_session_guard_init(struct etw_session *s)
     s->guard.limits = etw_guard_policy_limits(
         (uint32_t)options->repairs, options->window_ns, options->interval_ns);
     s->guard.stop_limits = etw_guard_policy_limits(
-        (uint32_t)options->repairs, options->window_ns, s->timing.retry_ms * ns_per_ms);
+        (uint32_t)options->repairs, options->window_ns, s->timing.retry_ms * NS_PER_MS);
 }
 
 void etw_session_guard_fini(struct etw_session *s)
