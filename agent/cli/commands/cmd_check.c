@@ -97,12 +97,6 @@ static int print_page(bool reference)
 
 /* ---- the definitions at hand ----------------------------------------------------------------- */
 
-static void warn(void *self, const char *text)
-{
-    (void)self;
-    cli_warning("%s", text);
-}
-
 /* All providers of all sessions, in order. */
 static size_t gather(const struct app_config *config, struct provider_facts *facts)
 {
@@ -160,7 +154,7 @@ static bool find_typed(struct check *check, struct error *err)
     bool good = true;
     for (size_t i = 0; good && i < config->output_count; i++) {
         const struct typed_fields_settings settings = {
-            .config = config, .output = &config->outputs[i], .warn = warn};
+            .config = config, .output = &config->outputs[i], .warn = cli_warn};
         if (!config->outputs[i].enabled || !typed_fields_room(&config->outputs[i])) {
             continue;
         }
@@ -276,14 +270,14 @@ static int check_config(
         APP_TRUST_CHECKER, warn_of_trust, &check);
     bool good = true;
     if (cli_value(args, "resolve")) {
-        cache = app_providers_schemas(config, warn, NULL, &err);
+        cache = app_providers_schemas(config, cli_warn, NULL, &err);
         good = cache && (resolve(&check, cache) || error_set(&err, ERR_MEMORY, "out of memory"));
     }
     good = good && find_typed(&check, &err);
     struct explain explain;
     bool explains = good && check.verbose && !cli_value(args, "json");
     if (explains) {
-        good = explain_init(&explain, config, warn, &err);
+        good = explain_init(&explain, config, cli_warn, &err);
         check.explain = &explain;
     }
     if (good) {

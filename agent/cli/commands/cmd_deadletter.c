@@ -43,12 +43,6 @@ struct call {
     bool output_has_letters;
 };
 
-static bool fail(const struct error *err)
-{
-    cli_error("%s", err->text);
-    return false;
-}
-
 static bool is_wanted(const void *self, const struct dead_letter *letter)
 {
     const struct call *call = self;
@@ -60,7 +54,7 @@ static bool is_wanted(const void *self, const struct dead_letter *letter)
 static bool each(struct call *call, bool (*function)(void *self, const struct dead_letter *letter))
 {
     struct error err;
-    return call->letters->ops->each(call->letters, function, call, &err) || fail(&err);
+    return call->letters->ops->each(call->letters, function, call, &err) || cli_fail(&err);
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */
@@ -75,7 +69,7 @@ static bool print(struct call *call)
     } else if (!plat_file_write(plat_file_stdout(), buf_span(&call->out), &err)) {
         call->closed = true;
         if (err.code != ERR_STOPPED) {
-            fail(&err);
+            cli_fail(&err);
         }
     }
     buf_reset(&call->out);
@@ -204,7 +198,7 @@ static bool purge(struct call *call)
     }
     if (call->found_count && !call->letters->ops->remove(
                                  call->letters, call->found, call->found_count, &removed, &err)) {
-        return fail(&err);
+        return cli_fail(&err);
     }
     buf_printf(&call->out, call->json ? "{\"removed\":%llu}\n" : "%llu removed\n",
         (unsigned long long)removed);
@@ -264,7 +258,7 @@ static bool replay_output(struct call *call, const struct app_output *output, bo
         tell_unplaced(output->name, &counts);
     }
     *all_delivered = *all_delivered && counts.refused + counts.skipped + counts.unplaced == 0;
-    return good || fail(&err);
+    return good || cli_fail(&err);
 }
 
 /* Assign each dead letter to its output, if that can send it. */
@@ -321,7 +315,8 @@ static bool replay(struct call *call, bool *ret_whole)
     }
     bool whole = true;
     bool good = find(call) &&
-                (call->letters->ops->each(call->letters, note_output, &seen, &err) || fail(&err)) &&
+                (call->letters->ops->each(call->letters, note_output, &seen, &err) ||
+                    cli_fail(&err)) &&
                 replay_seen(call, seen.letters, &whole);
     free(seen.letters);
     *ret_whole = whole;

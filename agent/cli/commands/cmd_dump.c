@@ -258,12 +258,6 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
     return !pretty || !dump->excerpt.fields || make_details(args, dump, err);
 }
 
-static void tell_no_match(void *self, const char *text)
-{
-    (void)self;
-    cli_warning("%s", text);
-}
-
 static bool selects(const struct cli_args *args)
 {
     return cli_value(args, "provider") || cli_value(args, "where") || cli_value(args, "sample") ||
@@ -293,7 +287,7 @@ static bool warn_no_match(const struct cli_args *args, const struct dump *dump,
         .filters = &filter,
         .filter_count = nothing && filter ? 1 : 0,
         .rules = "--where",
-        .tell = tell_no_match};
+        .tell = cli_warn};
     struct no_match found = {.findings = 0};
     struct error err;
     if (!no_match_find(&settings, &found, &err)) {

@@ -16,12 +16,6 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
-static void warn(void *self, const char *text)
-{
-    (void)self;
-    cli_warning("%s", text);
-}
-
 static bool print(
     const struct cli_args *args, const struct explain *explain, size_t session, struct error *err)
 {
@@ -43,7 +37,7 @@ static int show(const struct cli_args *args, const struct app_config *config)
     struct error err;
     const char *name = cli_value(args, "session");
     int exit_code = EXIT_FAILED;
-    if (!explain_init(&explain, config, warn, &err)) {
+    if (!explain_init(&explain, config, cli_warn, &err)) {
         cli_error("%s", err.text);
     } else if (name && explain_find(&explain, name) == SIZE_MAX) {
         cli_error("no session %s is enabled. `etwship check` lists them", name);

@@ -33,8 +33,7 @@ static bool print(struct buf *out)
     if (plat_file_write(plat_file_stdout(), buf_span(out), &err) || err.code == ERR_STOPPED) {
         return true;
     }
-    cli_error("%s", err.text);
-    return false;
+    return cli_fail(&err);
 }
 
 /* ---- export ---------------------------------------------------------------------------------- */

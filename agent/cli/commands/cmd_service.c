@@ -31,12 +31,6 @@ static const struct cli_option options[] = {
 
 enum { PATH_BYTES = 32768 };
 
-static bool fail(const struct error *err)
-{
-    cli_error("%s", err->text);
-    return false;
-}
-
 /* ---- subcommands: their exit codes ----------------------------------------------------------- */
 
 /* Warn of the sessions that ${account} may not run. */
@@ -127,7 +121,7 @@ static int install_plan(const struct service_plan *plan)
     struct error err;
     service_settings_mask left_out;
     if (!service_control_install(plan, &left_out, &err)) {
-        fail(&err);
+        cli_fail(&err);
         return EXIT_FAILED;
     }
     warn_of_left_out(left_out);
@@ -156,7 +150,7 @@ static int install(const struct cli_args *args)
     int account = SERVICE_ACCOUNT_SYSTEM;
     struct error err;
     if (!app_policy_read(&policy, &err)) {
-        fail(&err);
+        cli_fail(&err);
         return EXIT_USAGE;
     }
     const char *account_text = demanded(&policy, APP_POLICY_SERVICE_ACCOUNT, args, "account");
@@ -173,7 +167,7 @@ static int install(const struct cli_args *args)
     if (!program || !config) {
         cli_error("the paths of the program and of the configuration are unknown");
     } else if (!service_plan_init(&plan, program, config, (enum service_account)account, &err)) {
-        fail(&err);
+        cli_fail(&err);
     } else {
         exit_code = can_install(program, config, (enum service_account)account)
                         ? install_plan(&plan)
@@ -190,7 +184,7 @@ static int uninstall(const struct cli_args *args)
     struct error err;
     (void)args;
     if (!service_control_uninstall(&err)) {
-        fail(&err);
+        cli_fail(&err);
         return EXIT_FAILED;
     }
     left_flags_put_back();
@@ -268,7 +262,7 @@ static int start_service(void)
     struct error err;
     bool before;
     if (!service_control_start(&status, &before, &err)) {
-        fail(&err);
+        cli_fail(&err);
         return EXIT_FAILED;
     }
     if (status.state == SERVICE_STATE_RUNNING) {
@@ -282,7 +276,7 @@ static int start_service(void)
     }
     if (status.exit_code != SERVICE_E_SPECIFIC_ERROR) {
         service_api_fail(&err, status.exit_code, "service %s: start", SERVICE_NAME);
-        fail(&err);
+        cli_fail(&err);
         return EXIT_FAILED;
     }
     cli_error("service %s: it ended with exit code %u. see the Event Log, source %s", SERVICE_NAME,
@@ -306,7 +300,7 @@ static int stop(const struct cli_args *args)
     bool before;
     (void)args;
     if (!service_control_stop(&before, &err)) {
-        fail(&err);
+        cli_fail(&err);
         return EXIT_FAILED;
     }
     printf("service %s %s\n", SERVICE_NAME, before ? "does not run" : "has stopped");
@@ -326,7 +320,7 @@ static bool can_reload(struct error *err)
     struct service_status status;
     struct service_config found;
     if (!service_control_query(&status, &found, err)) {
-        return fail(err);
+        return cli_fail(err);
     }
     bool is_known = find_config(&found, path);
     enum service_account account = account_of(&found);
@@ -343,7 +337,7 @@ static int reload(const struct cli_args *args)
         return err.code == ERR_NONE ? EXIT_USAGE : EXIT_FAILED;
     }
     if (!service_control_reload(&err)) {
-        fail(&err);
+        cli_fail(&err);
         return EXIT_FAILED;
     }
     printf("service %s reads its configuration again. the result is in the Event Log, source %s\n",
@@ -358,7 +352,7 @@ static int show_status(const struct cli_args *args)
     struct error err;
     (void)args;
     if (!service_control_query(&status, &config, &err)) {
-        fail(&err);
+        cli_fail(&err);
         return EXIT_FAILED;
     }
     struct buf text;

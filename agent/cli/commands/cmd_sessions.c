@@ -41,12 +41,6 @@ struct call {
     struct buf out;
 };
 
-static bool fail(const struct error *err)
-{
-    cli_error("%s", err->text);
-    return false;
-}
-
 static void add_one(struct call *call, const struct etw_session_state *session)
 {
     if (call->json) {
@@ -63,7 +57,7 @@ static bool list(struct call *call)
     struct etw_session_list sessions;
     struct error err;
     if (!etw_control_list(&sessions, &err)) {
-        return fail(&err);
+        return cli_fail(&err);
     }
     for (size_t i = 0; call->json && i < sessions.count; i++) {
         session_text_json(&sessions.items[i], false, &call->out);
@@ -80,7 +74,7 @@ static bool query(struct call *call)
     struct etw_session_state session;
     struct error err;
     if (!etw_control_query(call->name, &session, &err)) {
-        return fail(&err);
+        return cli_fail(&err);
     }
     add_one(call, &session);
     return true;
@@ -90,7 +84,7 @@ static bool flush(struct call *call)
 {
     struct error err;
     if (!etw_control_flush(call->name, &err)) {
-        return fail(&err);
+        return cli_fail(&err);
     }
     return !call->json || query(call);
 }
@@ -109,7 +103,7 @@ static bool stop_one(struct call *call, const char *name)
     struct etw_session_state session;
     struct error err;
     if (!etw_control_stop(name, &session, &err)) {
-        return fail(&err);
+        return cli_fail(&err);
     }
     add_stopped(call, &session);
     return true;
@@ -141,7 +135,7 @@ static void add_flags(void *self, const char *image, const struct error *err)
 {
     struct call *call = self;
     if (err) {
-        fail(err);
+        cli_fail(err);
     } else if (!call->json) {
         buf_printf(&call->out, "restored TracingFlags of %s\n", image);
     }
@@ -154,7 +148,7 @@ static bool stop_orphans(struct call *call)
     bool ok = true;
     etw_image_flags_clean(is_abandoned, add_flags, call);
     if (!etw_control_list(&sessions, &err)) {
-        return fail(&err);
+        return cli_fail(&err);
     }
     for (size_t i = 0; i < sessions.count; i++) {
         if (!is_orphan(sessions.items[i].name)) {
@@ -164,7 +158,7 @@ static bool stop_orphans(struct call *call)
         if (etw_control_stop(sessions.items[i].name, &last, &err)) {
             add_stopped(call, &last);
         } else if (err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) { /* else: it ended by itself */
-            ok = fail(&err);
+            ok = cli_fail(&err);
         }
     }
     etw_control_list_fini(&sessions);
@@ -286,7 +280,7 @@ static bool change_session(const struct call *call, struct error *err)
 static bool update(struct call *call)
 {
     struct error err;
-    return change_session(call, &err) ? query(call) : fail(&err);
+    return change_session(call, &err) ? query(call) : cli_fail(&err);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -362,7 +356,7 @@ static int run_verb(const struct verb *verb, struct call *call)
         exit_code = EXIT_FAILED;
     } else if (!plat_file_write(plat_file_stdout(), buf_span(&call->out), &err) &&
                err.code != ERR_STOPPED) {
-        fail(&err);
+        cli_fail(&err);
         exit_code = EXIT_FAILED;
     }
     buf_fini(&call->out);

@@ -13,12 +13,6 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
-static void warn(void *self, const char *text)
-{
-    (void)self;
-    cli_warning("%s", text);
-}
-
 static void say_note(void *talk_, const char *text)
 {
     const struct output_talk *talk = talk_;
@@ -31,7 +25,7 @@ static int set_up_typed(
 {
     enum { MAX_CONFLICTS = 20 };
     const struct typed_fields_settings settings = {
-        .config = config, .output = output, .read_traces = true, .warn = warn};
+        .config = config, .output = output, .read_traces = true, .warn = cli_warn};
     struct typed_fields typed;
     struct error err;
     if (!typed_fields_find(&settings, &typed, &err)) {

@@ -46,12 +46,6 @@ struct call {
     bool closed;      /* the reader of standard output has closed it */
 };
 
-static bool fail(const struct error *err)
-{
-    cli_error("%s", err->text);
-    return false;
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static void mark_configured(struct call *call)
@@ -71,7 +65,7 @@ static bool find_paths(struct call *call, const char *data_dir)
     call->data_dir = data_dir;
     return (data_folder_path(data_dir, "spool", call->folder, &err) &&
                data_folder_path(call->folder, "catalogue.db", call->path, &err)) ||
-           fail(&err);
+           cli_fail(&err);
 }
 
 /* With spool.mode memory there is none, but the system's data folder may hold an earlier spool. */
@@ -134,11 +128,11 @@ static bool open_spool(struct call *call)
         return false;
     }
     if (!call->catalogue) {
-        return fail(&err);
+        return cli_fail(&err);
     }
     if (!spool_facts_read(call->catalogue, &call->facts, &err)) {
         if (!call->reads_files || err.code != ERR_DAMAGED) {
-            return fail(&err);
+            return cli_fail(&err);
         }
         cli_warning("%s", err.text);
         catalogue_close(call->catalogue);
@@ -158,7 +152,7 @@ static bool open_segments(struct call *call)
     struct error err;
     const struct segments_settings settings = {.disk = disk_system(), .folder = call->folder};
     call->segments = segments_create(&settings, &err);
-    return call->segments || fail(&err);
+    return call->segments || cli_fail(&err);
 }
 
 static void close_spool(struct call *call)
@@ -177,7 +171,7 @@ static bool print(struct call *call, struct span text)
     if (!call->closed && !plat_file_write(plat_file_stdout(), text, &err)) {
         call->closed = true;
         if (err.code != ERR_STOPPED) {
-            fail(&err);
+            cli_fail(&err);
         }
     }
     return !call->closed;
@@ -258,19 +252,13 @@ static bool verify_batch(void *self, const struct catalogue_batch *batch)
     return true;
 }
 
-static void say_damage(void *self, const char *text)
-{
-    (void)self;
-    cli_warning("%s", text);
-}
-
 /* Without a catalogue, which is damage, all files are read. */
 static int verify_files(struct call *call)
 {
     struct error err;
     struct spool_files files;
-    if (!spool_files_read(call->folder, say_damage, NULL, &files, &err)) {
-        fail(&err);
+    if (!spool_files_read(call->folder, cli_warn, NULL, &files, &err)) {
+        cli_fail(&err);
         return EXIT_FAILED;
     }
     unsigned long long batches = files.batches;
@@ -303,8 +291,9 @@ static int verify(struct call *call)
         return verify_files(call);
     }
     if (!open_segments(call) ||
-        (!catalogue_verify(call->catalogue, say_fault, NULL, &call->faults, &err) && !fail(&err)) ||
-        (!backlog_each(call->catalogue, NULL, verify_batch, call, &err) && !fail(&err))) {
+        (!catalogue_verify(call->catalogue, say_fault, NULL, &call->faults, &err) &&
+            !cli_fail(&err)) ||
+        (!backlog_each(call->catalogue, NULL, verify_batch, call, &err) && !cli_fail(&err))) {
         return EXIT_FAILED;
     }
     unsigned long long good = call->good;
@@ -375,7 +364,7 @@ static int export_events(struct call *call)
     const struct chain *chain = call->name ? spool_facts_output(&call->facts, call->name)->chain
                                            : NULL;
     if (!open_segments(call) ||
-        (!backlog_each(call->catalogue, chain, export_batch, call, &err) && !fail(&err))) {
+        (!backlog_each(call->catalogue, chain, export_batch, call, &err) && !cli_fail(&err))) {
         return EXIT_FAILED;
     }
     return call->damaged ? EXIT_LOSSES : EXIT_DONE;
@@ -408,10 +397,10 @@ static int forget(struct call *call)
     const struct spool_output_facts *output = spool_facts_output(&call->facts, call->name);
     struct plat_lock *lock = data_folder_take(call->data_dir, &err);
     if (!lock) {
-        fail(&err);
+        cli_fail(&err);
         return EXIT_FAILED;
     }
-    bool ok = remove_output(call, chain_id(output->chain), &err) || fail(&err);
+    bool ok = remove_output(call, chain_id(output->chain), &err) || cli_fail(&err);
     plat_lock_drop(lock);
     if (!ok) {
         return EXIT_FAILED;

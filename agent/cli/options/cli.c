@@ -70,6 +70,18 @@ void cli_warning(const char *format, ...)
     va_end(args);
 }
 
+bool cli_fail(const struct error *err)
+{
+    cli_error("%s", err->text);
+    return false;
+}
+
+void cli_warn(void *self, const char *text)
+{
+    (void)self;
+    cli_warning("%s", text);
+}
+
 static int run(const struct cli_command *command, const struct cli_args *args)
 {
     struct app_config config;

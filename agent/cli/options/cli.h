@@ -98,6 +98,12 @@ bool cli_duration(const struct cli_args *args, const char *name, uint64_t *ret_n
 void cli_error(const char *format, ...) ETWSHIP_PRINTF(1, 2);
 void cli_warning(const char *format, ...) ETWSHIP_PRINTF(1, 2);
 
+/* An error with the text of ${err}. False. */
+bool cli_fail(const struct error *err);
+
+/* A warning, for code that gets a function to warn with. */
+void cli_warn(void *self, const char *text);
+
 /* Finished lines of errors or warnings, on stderr. */
 void cli_lines(bool are_warnings, struct span lines);
 

@@ -14,12 +14,6 @@
 
 enum { MAX_PATHS = 1024, MAX_DAMAGE_LINES = 20 };
 
-static void warn(void *self, const char *text)
-{
-    (void)self;
-    cli_warning("%s", text);
-}
-
 /* PDB files are recognised by their content, too. */
 static bool is_known(const char *path)
 {
@@ -52,7 +46,7 @@ struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_e
     const char *paths[MAX_PATHS];
     struct schema_cache_settings settings = {.sources = {.paths = paths,
                                                  .language = cli_value(args, "language"),
-                                                 .warn = is_told ? NULL : warn},
+                                                 .warn = is_told ? NULL : cli_warn},
         .no_builtin = cli_value(args, "no-builtin") != NULL,
         .only_source = cli_value(args, "schema-source")};
     settings.sources.path_count = cli_values(args, "schema", paths, MAX_PATHS);

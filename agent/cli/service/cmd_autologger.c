@@ -27,12 +27,6 @@ struct call {
     struct buf out;
 };
 
-static bool fail(const struct error *err)
-{
-    cli_error("%s", err->text);
-    return false;
-}
-
 /* ---- install --------------------------------------------------------------------------------- */
 
 /* "The path to this file must exist." */
@@ -95,7 +89,7 @@ static bool install(struct call *call, const struct app_config *config)
     }
     if (!make_folders(list, config, &err) || !write_all(list, &err) ||
         !autologger_list_find(list, &err)) {
-        return fail(&err);
+        return cli_fail(&err);
     }
     for (size_t i = 0; i < list->count; i++) {
         buf_printf(&call->out, "%s: installed. Windows starts it at the next boot\n",
@@ -126,18 +120,18 @@ static bool status(struct call *call, const struct app_config *config)
     struct error err;
     (void)config;
     if (!autologger_list_find(list, &err)) {
-        return fail(&err);
+        return cli_fail(&err);
     }
     for (size_t i = 0; i < list->count; i++) {
         if (!autologger_text_status(list->wanted[i].autologger.name, list->sessions[i],
                 &list->wanted[i], json, &call->out, &err)) {
-            return fail(&err);
+            return cli_fail(&err);
         }
     }
     for (size_t i = 0; i < list->found_count; i++) {
         if (!autologger_list_wants(list, list->found[i]) &&
             !autologger_text_status(list->found[i], NULL, NULL, json, &call->out, &err)) {
-            return fail(&err);
+            return cli_fail(&err);
         }
     }
     if (!json && list->count + list->found_count == 0) {
@@ -159,14 +153,14 @@ static bool remove_one(struct call *call, const char *name)
         buf_printf(&call->out, "%s: unchanged, as etwship has not installed it\n", name);
         return true;
     }
-    return fail(&err);
+    return cli_fail(&err);
 }
 
 static bool remove_all(struct call *call)
 {
     struct autologger_list *list = &call->list;
     struct error err;
-    bool good = autologger_list_find(list, &err) || fail(&err);
+    bool good = autologger_list_find(list, &err) || cli_fail(&err);
     for (size_t i = 0; i < list->found_count; i++) {
         good = remove_one(call, list->found[i]) && good;
     }
@@ -229,7 +223,7 @@ static int finish(struct call *call, bool good)
         good = false;
     } else if (!plat_file_write(plat_file_stdout(), buf_span(&call->out), &err) &&
                err.code != ERR_STOPPED) {
-        good = fail(&err);
+        good = cli_fail(&err);
     }
     return good ? EXIT_DONE : EXIT_FAILED;
 }
@@ -247,7 +241,7 @@ static int run_verb(const struct verb *verb, struct call *call)
     }
     buf_init(&call->out, MAX_OUTPUT_BYTES);
     bool good = !verb->needs_config || autologger_list_want(&call->list, &config, &err) ||
-                fail(&err);
+                cli_fail(&err);
     int exit_code = finish(call, good && verb->run(call, &config));
     buf_fini(&call->out);
     autologger_list_fini(&call->list);

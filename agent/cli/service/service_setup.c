@@ -208,8 +208,7 @@ static bool find_account(
     int which = SERVICE_ACCOUNT_SYSTEM;
     struct error err;
     if (!app_policy_read(&policy, &err)) {
-        cli_error("%s", err.text);
-        return false;
+        return cli_fail(&err);
     }
     const char *demanded = policy.texts[APP_POLICY_SERVICE_ACCOUNT];
     const char *text = *demanded ? demanded : value_of(args, "account");
