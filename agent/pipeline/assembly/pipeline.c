@@ -161,17 +161,12 @@ static bool make_sources(struct pipeline *p, struct error *err)
             .replayable = pipeline_session_can_wait(session),
             .block_for_ns = session->block_for_ns,
             .budget = session->budget,
-            .step = s->step,
             .slab_age_ns = slab_age_ns,
             .gap_age_ns = gap_age_ns(s),
             .max_events = session->max_events,
             .resume = resume,
             .resume_max = resume_max,
-            .damage = s->damage,
-            .progress = s->progress,
-            .file_end = s->file_end,
-            .is_done = s->is_done,
-            .self = s->self};
+            .hooks = s->hooks};
         const struct source_gates_settings gates = {.session = &p->tables.worker_sessions[i],
             .streams = p->tables.worker_streams,
             .agent = s->agent};

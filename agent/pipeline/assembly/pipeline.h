@@ -132,15 +132,7 @@ struct pipeline_settings {
     /* [session]: the sequence up to which the pipeline before in this process has shown its events
      * to them; NULL: there was none. */
     const uint64_t *observed;
-    void (*step)(void *self, uint32_t session, const struct provider_change *change); /* source.h */
-    /* These four: see source.h; the last two NULL: positions are not kept. */
-    void (*damage)(void *self, uint32_t session, const struct trace_info *trace, uint64_t offset,
-        const char *what);
-    void (*progress)(void *self, uint32_t session, uint64_t done_bytes, uint64_t total_bytes);
-    void (*file_end)(
-        void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
-    bool (*is_done)(
-        void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
+    struct source_hooks hooks; /* of all sources */
     /* See outlet.h; the first is not used with a store.
      * Without it, positions are kept in this process alone. */
     bool (*save)(void *self, struct error *err);

@@ -22,6 +22,23 @@
  */
 struct source;
 
+/* What the owner of sources is told and asked, on their threads. */
+struct source_hooks {
+    /* A provider keeps to its budget in another way than before; may be NULL. */
+    void (*step)(void *self, uint32_t session, const struct provider_change *change);
+    /* See input_sink.damage and .progress; may be NULL. */
+    void (*damage)(void *self, uint32_t session, const struct trace_info *trace, uint64_t offset,
+        const char *what);
+    void (*progress)(void *self, uint32_t session, uint64_t done_bytes, uint64_t total_bytes);
+    /* For sessions whose positions are kept, else NULL: see input_sink.file_end and is_done, and
+     * what the file's last event is numbered. */
+    void (*file_end)(
+        void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
+    bool (*is_done)(
+        void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
+    void *self;
+};
+
 struct source_settings {
     uint32_t session;
     struct slab_queue *queue; /* borrowed */
@@ -40,20 +57,7 @@ struct source_settings {
     uint64_t max_events;        /* 0: no limit */
     uint64_t resume; /* what is numbered up to here, all outputs had in an earlier run: left out */
     uint64_t resume_max; /* what is numbered above, no output had */
-
-    /* A provider keeps to its budget in another way than before; may be NULL. */
-    void (*step)(void *self, uint32_t session, const struct provider_change *change);
-    /* See input_sink.damage and .progress; may be NULL. */
-    void (*damage)(void *self, uint32_t session, const struct trace_info *trace, uint64_t offset,
-        const char *what);
-    void (*progress)(void *self, uint32_t session, uint64_t done_bytes, uint64_t total_bytes);
-    /* For sessions whose positions are kept, else NULL: see input_sink.file_end and is_done, and
-     * what the file's last event is numbered. */
-    void (*file_end)(
-        void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
-    bool (*is_done)(
-        void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
-    void *self;
+    struct source_hooks hooks;
 };
 
 struct source *source_create(const struct source_settings *settings, struct error *err);

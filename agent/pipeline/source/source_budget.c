@@ -13,8 +13,8 @@ static void tell_changes(struct source *source)
     const struct source_settings *settings = &source->settings;
     struct provider_change change;
     for (size_t cursor = 0; provider_budget_next_change(source->budget, &cursor, &change);) {
-        if (settings->step) {
-            settings->step(settings->self, settings->session, &change);
+        if (settings->hooks.step) {
+            settings->hooks.step(settings->hooks.self, settings->session, &change);
         }
     }
 }

@@ -8,7 +8,8 @@ static void on_file_end(void *self, const uint8_t file_id[16])
     const struct source_settings *settings = &source->settings;
     /* All stacks of the file's events have come. */
     if (source->state != SOURCE_STOPPED && stack_join_flush(source->stacks)) {
-        settings->file_end(settings->self, settings->session, file_id, source->counts.sequence);
+        settings->hooks.file_end(
+            settings->hooks.self, settings->session, file_id, source->counts.sequence);
     }
 }
 
@@ -16,7 +17,7 @@ static bool on_is_done(void *self, const uint8_t file_id[16])
 {
     const struct source_settings *settings = &((struct source *)self)->settings;
     uint64_t sequence;
-    return settings->is_done(settings->self, settings->session, file_id, &sequence);
+    return settings->hooks.is_done(settings->hooks.self, settings->session, file_id, &sequence);
 }
 
 static void on_skipped(void *self, const uint8_t file_id[16])
@@ -24,7 +25,7 @@ static void on_skipped(void *self, const uint8_t file_id[16])
     struct source *source = self;
     const struct source_settings *settings = &source->settings;
     uint64_t sequence;
-    if (settings->is_done(settings->self, settings->session, file_id, &sequence) &&
+    if (settings->hooks.is_done(settings->hooks.self, settings->session, file_id, &sequence) &&
         sequence > source->counts.sequence) {
         source->counts.sequence = sequence;
     }
@@ -33,13 +34,13 @@ static void on_skipped(void *self, const uint8_t file_id[16])
 static void on_damage(void *self, const struct trace_info *trace, uint64_t offset, const char *what)
 {
     const struct source_settings *settings = &((struct source *)self)->settings;
-    settings->damage(settings->self, settings->session, trace, offset, what);
+    settings->hooks.damage(settings->hooks.self, settings->session, trace, offset, what);
 }
 
 static void on_progress(void *self, uint64_t done_bytes, uint64_t total_bytes)
 {
     const struct source_settings *settings = &((struct source *)self)->settings;
-    settings->progress(settings->self, settings->session, done_bytes, total_bytes);
+    settings->hooks.progress(settings->hooks.self, settings->session, done_bytes, total_bytes);
 }
 
 static uint64_t on_renumber(void *self, uint64_t behind)
@@ -55,13 +56,13 @@ static uint64_t on_renumber(void *self, uint64_t behind)
 
 void source_files_sink(struct source *source, struct input_sink *ret_sink)
 {
-    if (source->settings.damage) {
+    if (source->settings.hooks.damage) {
         ret_sink->damage = on_damage;
     }
-    if (source->settings.progress) {
+    if (source->settings.hooks.progress) {
         ret_sink->progress = on_progress;
     }
-    if (source->settings.is_done) {
+    if (source->settings.hooks.is_done) {
         ret_sink->file_end = on_file_end;
         ret_sink->is_done = on_is_done;
         ret_sink->skipped = on_skipped;

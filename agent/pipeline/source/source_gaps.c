@@ -22,7 +22,7 @@ static void close_gap(struct source *source, size_t index, bool force)
         source->slab_counts.etw_buffers_lost += are_events ? 0 : slab->gap.count;
     }
     source_complete(source, slab);
-    bool comes_again = !source->counts.complete && source->settings.is_done;
+    bool comes_again = !source->counts.complete && source->settings.hooks.is_done;
     if (!source->counts.complete) {
         slab->last_sequence = 0; /* its number would take the session across what was abandoned */
     }

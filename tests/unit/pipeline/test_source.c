@@ -192,8 +192,8 @@ static void numbers_go_on_behind_files_that_are_done(void **state)
     static const uint8_t eight[16] = {8};
     struct rig rig;
     rig_init(&rig, true);
-    rig.settings.file_end = on_file_end;
-    rig.settings.is_done = on_is_done;
+    rig.settings.hooks.file_end = on_file_end;
+    rig.settings.hooks.is_done = on_is_done;
     rig.settings.resume = 45;
     rig.settings.resume_max = 60;
     rig_start(&rig);
@@ -245,7 +245,7 @@ static void a_gap_behind_what_was_abandoned_has_no_number(void **state)
     for (int kept = 0; kept <= 1; kept++) {
         struct rig rig;
         rig_init(&rig, true);
-        rig.settings.is_done = kept ? on_is_done : NULL;
+        rig.settings.hooks.is_done = kept ? on_is_done : NULL;
         rig_start(&rig);
         push_many(&rig, 10);
         slab_queue_cancel(rig.queue);

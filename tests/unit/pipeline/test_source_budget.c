@@ -138,8 +138,8 @@ static void changes_of_steps_are_told(void **state)
     struct told told = {0};
     rig_init(&rig, false);
     rig.settings.budget = (struct provider_budget_settings){.shares = shares, .share_count = 1};
-    rig.settings.step = note_step;
-    rig.settings.self = &told;
+    rig.settings.hooks.step = note_step;
+    rig.settings.hooks.self = &told;
     rig_start(&rig);
     push_small(&rig, PUSHED);
     finish(&rig, &found);
