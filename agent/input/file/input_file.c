@@ -146,13 +146,6 @@ bool input_file_is_stopped(struct input *in)
     return atomic_load_explicit(&in->stop, memory_order_relaxed);
 }
 
-void input_file_resume_after(void *self, const struct record_position *position)
-{
-    struct input *in = self;
-    in->position = *position;
-    in->skipping = true;
-}
-
 void input_file_remember(struct input *in, const struct error *why)
 {
     if (in->failures++ == 0) {
@@ -226,12 +219,6 @@ static enum input_end run(void *self, const struct input_sink *sink, struct erro
     }
     if (end == INPUT_STOPPED) {
         return end;
-    }
-    if (in->skipping && !in->position_known) {
-        struct error why;
-        error_set(
-            &why, ERR_FORMAT, "none of the session's files contains the position to resume from");
-        input_file_remember(in, &why);
     }
     if (in->failures) {
         if (err) {

@@ -58,12 +58,4 @@ struct input_file_settings {
  */
 extern const struct input_ops input_file;
 
-/*
- * Call before run(): deliver only records after ${position} in delivery order. The order is
- * replayed from the start, reading headers only. run() fails without delivering a record if no file
- * has this identity or there is no record at the position. Of files with equal identity the first
- * counts. Losses of a file are reported again if the file ends after ${position}.
- */
-void input_file_resume_after(void *self, const struct record_position *position);
-
 #endif

@@ -52,10 +52,6 @@ struct input {
     bool restore_failed;
     bool replaying; /* the current steps are in the schedule already */
 
-    bool skipping;       /* until the record at `position` has passed */
-    bool position_known; /* a file has the identity of `position` */
-    struct record_position position;
-
     struct arena arena;
     struct etl_handles handles;
     struct map by_path; /* of struct input_path */

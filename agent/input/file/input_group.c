@@ -224,28 +224,12 @@ void input_group_tell_losses(struct input *in, const struct etl_file *file)
     }
 }
 
-/* True for records up to and including the one to resume after. */
-static bool is_skipped(struct input *in, const struct event_record *record)
-{
-    if (!in->skipping) {
-        return false;
-    }
-    const struct record_position *a = &record->position;
-    const struct record_position *b = &in->position;
-    if (a->record_offset == b->record_offset && a->buffer_offset == b->buffer_offset &&
-        memcmp(a->file_id, b->file_id, sizeof(a->file_id)) == 0) {
-        in->skipping = false;
-    }
-    return true;
-}
-
 bool input_group_give(struct input *in, const struct event_record *record)
 {
     if (input_file_is_stopped(in)) {
         return false;
     }
-    return is_skipped(in, record) || is_outside(in, record) ||
-           in->sink->record(in->sink->self, record);
+    return is_outside(in, record) || in->sink->record(in->sink->self, record);
 }
 
 /* Count records that are left out. False: stop. */
@@ -281,9 +265,7 @@ static enum input_end deliver(struct input *in, struct etl_file *const *files,
             }
             break;
         case ETL_MERGE_FILE_END:
-            if (!in->skipping) {
-                input_group_tell_losses(in, files[file]);
-            }
+            input_group_tell_losses(in, files[file]);
             break;
         case ETL_MERGE_END:
             return INPUT_DONE;
@@ -320,7 +302,7 @@ void input_group_end(struct input *in, const struct etl_file *file)
 static bool may_leave_out(const struct input *in)
 {
     const struct input_file_settings *s = &in->settings;
-    return !in->skipping && (in->sink->leaves_out || s->start || s->end);
+    return in->sink->leaves_out || s->start || s->end;
 }
 
 /* First pass over the files. STOPPED and FAILED as for the whole group. */
@@ -381,13 +363,6 @@ static enum input_end run_group(struct input *in, struct etl_file *const *files,
     end = deliver(in, files, merge, reasons, err);
     in->done_bytes += etl_merge_bytes(merge);
     etl_merge_destroy(merge);
-    if (end == INPUT_DONE && in->skipping) {
-        error_set(err, ERR_FORMAT,
-            "%s: no record to resume after at offset %" PRIu64 ", record %" PRIu32
-            ". the file has changed",
-            files[0]->bytes.path, in->position.buffer_offset, in->position.record_offset);
-        return INPUT_FAILED;
-    }
     if (end == INPUT_DONE) {
         tell_ends(in, files, count);
     }
@@ -440,17 +415,11 @@ static enum input_end take_each(struct input *in, struct input_path *const *path
             continue;
         }
         struct error why;
-        enum input_end end = INPUT_DONE;
-        if (!in->skipping || in->position_known) { /* otherwise delivered in an earlier run */
-            input_file_note(in, SCHEDULE_WHOLE, file->id, 0);
-            end = input_group_run(in, &file, 1, &why);
-        }
+        input_file_note(in, SCHEDULE_WHOLE, file->id, 0);
+        enum input_end end = input_group_run(in, &file, 1, &why);
         etl_file_destroy(file);
         if (end == INPUT_FAILED) {
             input_file_remember(in, &why);
-            if (in->skipping) {
-                break;
-            }
         } else if (end == INPUT_STOPPED) {
             return end;
         }
@@ -489,7 +458,7 @@ static enum input_end take_all(struct input *in, struct input_path *const *paths
         }
     }
     enum input_end end = input_file_is_stopped(in) ? INPUT_STOPPED : INPUT_DONE;
-    if (end == INPUT_DONE && opened && (!in->skipping || in->position_known)) {
+    if (end == INPUT_DONE && opened) {
         end = take_merged(in, files, opened);
     }
     for (size_t i = 0; i < opened; i++) {

@@ -259,8 +259,5 @@ struct etl_file *input_paths_open(struct input *in, const struct input_path *pat
         memcpy(file->id, path->id, sizeof(file->id));
         memcpy(file->records, input_paths_records(path), sizeof(file->records));
     }
-    if (in->skipping && memcmp(file->records, in->position.file_id, sizeof(file->id)) == 0) {
-        in->position_known = true;
-    }
     return file;
 }

@@ -14,7 +14,6 @@ enum { MAX_SEEN = 64 };
 
 struct seen {
     size_t records;
-    struct record_position positions[MAX_SEEN];
     uint16_t ids[MAX_SEEN];
     size_t trace_ends;
     const struct trace_info *ended[2];
@@ -34,7 +33,6 @@ static bool on_record(void *self, const struct event_record *record)
 {
     struct seen *seen = self;
     assert_true(seen->records < MAX_SEEN);
-    seen->positions[seen->records] = record->position;
     for (size_t i = 0; i < seen->trace_ends; i++) {
         assert_ptr_not_equal(record->trace, seen->ended[i]);
     }
@@ -138,17 +136,13 @@ static struct input_file_settings settings_of(size_t files, int merge)
     return (struct input_file_settings){.paths = {paths, files}, .merge = merge};
 }
 
-static enum input_end run(
-    const struct input_file_settings *settings, const struct record_position *after)
+static enum input_end run(const struct input_file_settings *settings)
 {
     size_t stop_after = seen.stop_after;
     memset(&seen, 0, sizeof(seen));
     seen.stop_after = stop_after;
     void *input = input_file.create(settings, &(struct input_env){.name = "test"}, &err);
     assert_non_null(input);
-    if (after) {
-        input_file_resume_after(input, after);
-    }
     const struct input_sink sink = {
         .self = &seen,
         .metadata = on_metadata,
@@ -179,14 +173,14 @@ static void files_come_one_by_one_or_merged(void **state)
     static const uint16_t each[] = {0, 1, 11, 2, 12, 3, 13, 0, 101, 111, 102, 112, 103, 113};
     static const uint16_t all[] = {0, 0, 1, 101, 11, 111, 2, 102, 12, 112, 3, 103, 13, 113};
     struct input_file_settings settings = settings_of(2, INPUT_FILE_EACH);
-    assert_int_equal(run(&settings, NULL), INPUT_DONE);
+    assert_int_equal(run(&settings), INPUT_DONE);
     assert_int_equal(seen.records, 14);
     assert_memory_equal(seen.ids, each, sizeof(each));
     assert_int_equal(seen.trace_ends, 2);
     assert_int_equal(seen.ended_after[0], 7);
     assert_int_equal(seen.ended_after[1], 14);
     settings.merge = INPUT_FILE_ALL;
-    assert_int_equal(run(&settings, NULL), INPUT_DONE);
+    assert_int_equal(run(&settings), INPUT_DONE);
     assert_int_equal(seen.records, 14);
     assert_memory_equal(seen.ids, all, sizeof(all));
     assert_int_equal(seen.trace_ends, 2);
@@ -199,7 +193,7 @@ static void what_the_sink_leaves_out_is_counted(void **state)
     static const uint16_t expected[] = {0, 0, 1, 2, 3};
     struct input_file_settings settings = settings_of(2, INPUT_FILE_ALL);
     leaves_out = true;
-    enum input_end end = run(&settings, NULL);
+    enum input_end end = run(&settings);
     leaves_out = false;
     assert_int_equal(end, INPUT_DONE);
     assert_int_equal(seen.records, 5);
@@ -208,46 +202,13 @@ static void what_the_sink_leaves_out_is_counted(void **state)
     assert_true(seen.newest_left_out == trace_start_time + 1 + 2026 - TRACE_START_RAW);
 }
 
-static void resuming_after_any_record_gives_the_rest(void **state)
-{
-    (void)state;
-    for (int merge = 0; merge < 2; merge++) {
-        struct input_file_settings settings = settings_of(2, merge);
-        assert_int_equal(run(&settings, NULL), INPUT_DONE);
-        struct seen whole = seen;
-        for (size_t i = 0; i < whole.records; i++) {
-            assert_int_equal(run(&settings, &whole.positions[i]), INPUT_DONE);
-            assert_int_equal(seen.records, whole.records - i - 1);
-            assert_memory_equal(seen.ids, whole.ids + i + 1, seen.records * sizeof(seen.ids[0]));
-        }
-    }
-}
-
-static void an_unknown_position_is_an_error(void **state)
-{
-    (void)state;
-    for (int merge = 0; merge < 2; merge++) {
-        struct input_file_settings settings = settings_of(2, merge);
-        run(&settings, NULL);
-        struct record_position position = seen.positions[3];
-        position.record_offset++;
-        assert_int_equal(run(&settings, &position), INPUT_FAILED);
-        assert_int_equal(seen.records, 0);
-        assert_non_null(strstr(err.text, "no record to resume after"));
-        position.file_id[5] ^= 1;
-        assert_int_equal(run(&settings, &position), INPUT_FAILED);
-        assert_int_equal(seen.records, 0);
-        assert_non_null(strstr(err.text, "none of the session's files"));
-    }
-}
-
 static void start_and_end_limit_what_comes(void **state)
 {
     (void)state;
     struct input_file_settings settings = settings_of(1, INPUT_FILE_EACH);
     settings.start = trace_start_time + 1005; /* raw 2005: id 11 */
     settings.end = trace_start_time + 1020;   /* raw 2020: id 3, left out */
-    assert_int_equal(run(&settings, NULL), INPUT_DONE);
+    assert_int_equal(run(&settings), INPUT_DONE);
     static const uint16_t expected[] = {11, 2, 12};
     assert_int_equal(seen.records, 3);
     assert_memory_equal(seen.ids, expected, sizeof(expected));
@@ -260,7 +221,7 @@ static void recorded_losses_become_gaps(void **state)
 {
     (void)state;
     struct input_file_settings settings = settings_of(2, INPUT_FILE_ALL);
-    run(&settings, NULL);
+    run(&settings);
     assert_int_equal(seen.gaps, 1);
     assert_string_equal(seen.last_gap.stage, "etw");
     assert_string_equal(seen.last_gap.reason, "events_lost");
@@ -307,7 +268,7 @@ static void message_numbers_that_are_missing_become_a_gap(void **state)
         save_messages(rows[i].mode, rows[i].lost, rows[i].numbers, rows[i].count);
         const char *paths[] = {names[2]};
         struct input_file_settings settings = {.paths = {paths, 1}};
-        run(&settings, NULL);
+        run(&settings);
         assert_int_equal(seen.records, 1 + rows[i].count);
         assert_int_equal(seen.gaps, (rows[i].lost > 0) + (rows[i].missing > 0));
         if (rows[i].missing) {
@@ -328,13 +289,13 @@ static void a_bad_file_does_not_keep_back_the_others(void **state)
     for (int merge = 0; merge < 2; merge++) {
         const char *paths[] = {names[2], "input_file_missing.etl", names[0]};
         struct input_file_settings settings = {.paths = {paths, 3}, .merge = merge};
-        assert_int_equal(run(&settings, NULL), INPUT_FAILED);
+        assert_int_equal(run(&settings), INPUT_FAILED);
         assert_int_equal(seen.records, 7);
         assert_non_null(strstr(err.text, "missing"));
     }
     const char *paths[] = {names[2]};
     struct input_file_settings settings = {.paths = {paths, 1}};
-    assert_int_equal(run(&settings, NULL), INPUT_FAILED);
+    assert_int_equal(run(&settings), INPUT_FAILED);
     assert_non_null(strstr(err.text, names[2]));
     assert_non_null(strstr(err.text, "offset 0"));
 }
@@ -345,7 +306,7 @@ static void the_sink_and_stop_end_it_early(void **state)
     struct input_file_settings settings = settings_of(2, INPUT_FILE_ALL);
     for (size_t i = 1; i <= 3; i++) {
         seen.stop_after = i;
-        assert_int_equal(run(&settings, NULL), INPUT_STOPPED);
+        assert_int_equal(run(&settings), INPUT_STOPPED);
         assert_int_equal(seen.records, i);
     }
     seen.stop_after = 0;
@@ -362,7 +323,7 @@ static void a_path_named_twice_is_read_once(void **state)
     (void)state;
     const char *paths[] = {names[0], "input_file_a*.etl", names[0]};
     struct input_file_settings settings = {.paths = {paths, 3}, .host = "there"};
-    assert_int_equal(run(&settings, NULL), INPUT_DONE);
+    assert_int_equal(run(&settings), INPUT_DONE);
     assert_int_equal(seen.records, 7);
     assert_true(seen.host_seen);
 }
@@ -373,8 +334,6 @@ int main(void)
         cmocka_unit_test(the_registry_knows_the_input),
         cmocka_unit_test(files_come_one_by_one_or_merged),
         cmocka_unit_test(what_the_sink_leaves_out_is_counted),
-        cmocka_unit_test(resuming_after_any_record_gives_the_rest),
-        cmocka_unit_test(an_unknown_position_is_an_error),
         cmocka_unit_test(start_and_end_limit_what_comes),
         cmocka_unit_test(recorded_losses_become_gaps),
         cmocka_unit_test(message_numbers_that_are_missing_become_a_gap),
