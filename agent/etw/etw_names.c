@@ -128,17 +128,6 @@ bool etw_names_find(const struct etw_names *names, struct span name, struct guid
     return false;
 }
 
-bool etw_names_has(const struct etw_names *names, const struct guid *guid)
-{
-    for (uint32_t i = 0; names && i < names->count; i++) {
-        struct etw_provider_info info = provider_at(names, i);
-        if (guid_equal(&info.guid, guid)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void etw_names_each(const struct etw_names *names,
     void (*each)(void *self, const struct etw_known_provider *provider), void *self)
 {

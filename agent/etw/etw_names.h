@@ -21,9 +21,6 @@ void etw_names_destroy(struct etw_names *names); /* NULL is fine */
 /* The provider called ${name}, without regard to case; false: none. ${names} may be NULL. */
 bool etw_names_find(const struct etw_names *names, struct span name, struct guid *ret_guid);
 
-/* True if there is a provider with this GUID. ${names} may be NULL. */
-bool etw_names_has(const struct etw_names *names, const struct guid *guid);
-
 /* A provider in the list. */
 struct etw_known_provider {
     struct guid guid;

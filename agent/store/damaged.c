@@ -16,7 +16,6 @@ struct damaged {
     struct segments *segments;
     struct ages *ages;
     const struct report *report;
-    uint64_t count;
 };
 
 struct damaged *damaged_create(const struct folder *folder, struct segments *segments,
@@ -33,16 +32,6 @@ struct damaged *damaged_create(const struct folder *folder, struct segments *seg
 void damaged_destroy(struct damaged *damaged)
 {
     free(damaged);
-}
-
-uint64_t damaged_count(const struct damaged *damaged)
-{
-    return damaged->count;
-}
-
-void damaged_add(struct damaged *damaged)
-{
-    damaged->count++;
 }
 
 /* ---- pieces of segments ---------------------------------------------------------------------- */
@@ -108,7 +97,6 @@ void damaged_copy(
     struct segments_scan from;
     bool there = true;
     uint64_t size;
-    damaged->count++;
     snprintf(path, sizeof(path), "%s/%016" PRIx64 "-%" PRIu64 "-%s",
         folder_damaged(damaged->folder), id, offset, what);
     if (!has_room(damaged, bytes) || !disk->ops->find(disk, path, &there, &size, NULL) || there ||
@@ -133,7 +121,6 @@ bool damaged_move(struct damaged *damaged, uint64_t id)
     char name[64];
     struct error why;
     snprintf(name, sizeof(name), "%016" PRIx64 ".seg-unreadable", id);
-    damaged->count++;
     report_step(damaged->report, "damaged move");
     return segments_set_aside(damaged->segments, id, folder_damaged(damaged->folder), name, &why);
 }

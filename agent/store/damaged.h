@@ -17,10 +17,6 @@ struct damaged *damaged_create(const struct folder *folder, struct segments *seg
     struct ages *ages, const struct report *report);
 void damaged_destroy(struct damaged *damaged);
 
-/* Batches and pieces that were found damaged so far. damaged_add: one that is not kept. */
-uint64_t damaged_count(const struct damaged *damaged);
-void damaged_add(struct damaged *damaged);
-
 /* Copy ${bytes} at ${offset} of segment ${id} to `damaged/<segment>-<offset>-<what>`. */
 void damaged_copy(
     struct damaged *damaged, uint64_t id, uint64_t offset, uint64_t bytes, const char *what);

@@ -181,7 +181,6 @@ static bool pass_unreadable(
     uint64_t passed = left < UNREADABLE_BYTES ? left : UNREADABLE_BYTES;
     scan->at += passed;
     rebuild->skipped_bytes += passed;
-    damaged_add(rebuild->damaged);
     return err->code == ERR_IO;
 }
 

@@ -99,7 +99,6 @@ enum {
     STORE_NAME_MAX = 512,        /* bytes of a session's or output's name, and of a stream's key */
     STORE_ABOUT_MAX = 64 * 1024, /* of what a stream or range is about */
     STORE_BODY_MAX = 64 << 20,   /* of a batch */
-    STORE_SOURCES_MAX = 4096,    /* of a batch */
     STORE_VALUE_MAX = 4 << 20,   /* of a checkpoint, a source's state, a batch's leftover */
     STORE_EARLY_MAX = 4096,      /* ids beyond an output's position */
 };
@@ -333,8 +332,6 @@ struct store_usage {
     uint64_t oldest;          /* when the oldest of them entered, FILETIME; 0: there is none */
     uint64_t oldest_ms;       /* its age */
     uint64_t free_bytes;      /* of the disk; UINT64_MAX: unknown */
-    uint64_t staged_bytes;
-    uint64_t set_aside; /* batches and pieces found damaged, since the store was opened */
 };
 
 bool store_usage(struct store *store, struct store_usage *ret_usage, struct error *err);

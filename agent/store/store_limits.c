@@ -24,9 +24,7 @@ bool store_usage(struct store *store, struct store_usage *ret_usage, struct erro
     struct store_usage usage = {.bytes = disk_room_segment_bytes(store->room) + catalogue_bytes,
         .catalogue_bytes = catalogue_bytes,
         .batches = info.batches,
-        .free_bytes = disk_room_free_bytes(store->room),
-        .staged_bytes = store_staged_bytes(store),
-        .set_aside = damaged_count(store->damaged)};
+        .free_bytes = disk_room_free_bytes(store->room)};
     if (found) {
         usage.oldest = oldest.entered;
         usage.oldest_ms = now > oldest.entered ? (now - oldest.entered) / FILETIME_PER_MS : 0;

@@ -5,7 +5,7 @@
 #include "base/reader.h"
 
 /* Security identifiers of Windows ([MS-DTYP] 2.4.2). Pure: no lookups. */
-enum { SID_MAX_SUBS = 15, SID_MAX_BYTES = 8 + 4 * SID_MAX_SUBS };
+enum { SID_MAX_SUBS = 15 };
 
 struct sid {
     uint64_t authority; /* 48 bits */

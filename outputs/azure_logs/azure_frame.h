@@ -9,10 +9,7 @@
  * a workspace has, and `etwship_id`, which stays the same when the event is sent again. The service
  * accepts 1 MB per request, before compression, and cuts each value at 64 KB.
  */
-enum {
-    AZURE_FRAME_MAX_BYTES = 1000000,
-    AZURE_FRAME_MORE_BYTES = 160 /* maximum for each event */
-};
+enum { AZURE_FRAME_MAX_BYTES = 1000000 };
 
 /* Replace ${out} by the records of ${piece} that are to be sent. False: out of memory. */
 bool azure_frame_write(const struct http_piece *piece, struct buf *out);

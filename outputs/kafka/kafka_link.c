@@ -90,7 +90,9 @@ static void on_token(rd_kafka_t *rk, const char *config, void *self)
     }
 }
 
-void kafka_link_tell(
+/* Set ${err} to the meaning of ${code} for ${what}, or to the last trouble if that is more
+ * specific. */
+static void tell(
     struct kafka_link *link, rd_kafka_resp_err_t code, const char *what, struct error *err)
 {
     bool vague = code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT ||
@@ -117,7 +119,7 @@ void kafka_link_tell_topic(
 {
     char what[KAFKA_TOPIC_MAX_BYTES + 16];
     snprintf(what, sizeof(what), "topic %s", name);
-    kafka_link_tell(link, code, what, err);
+    tell(link, code, what, err);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -235,7 +237,7 @@ static bool lasts(const struct kafka_link *link)
 static bool fail(struct kafka_link *link, rd_kafka_resp_err_t code, rd_kafka_resp_err_t *ret_code,
     struct error *err)
 {
-    kafka_link_tell(link, code, link->name, err);
+    tell(link, code, link->name, err);
     *ret_code = link->trouble ? link->trouble : code;
     return false;
 }
@@ -352,7 +354,7 @@ bool kafka_link_begin(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, st
         return true;
     }
     *ret_code = read_error(error, &again, &fatal);
-    kafka_link_tell(link, *ret_code, link->name, err);
+    tell(link, *ret_code, link->name, err);
     link->broken = true;
     return false;
 }
@@ -373,7 +375,7 @@ bool kafka_link_commit(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, s
         if (again && !must_abort && !kafka_link_stops(link) && plat_monotonic_ns() < until) {
             continue;
         }
-        kafka_link_tell(link, *ret_code, link->name, err);
+        tell(link, *ret_code, link->name, err);
         if (must_abort) {
             kafka_link_abort(link);
         } else {

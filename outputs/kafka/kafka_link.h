@@ -87,11 +87,6 @@ bool kafka_link_begin(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, st
 bool kafka_link_commit(struct kafka_link *link, rd_kafka_resp_err_t *ret_code, struct error *err);
 void kafka_link_abort(struct kafka_link *link);
 
-/* Set ${err} to the meaning of ${code} for ${what}, or to the last trouble if that is more
- * specific. */
-void kafka_link_tell(
-    struct kafka_link *link, rd_kafka_resp_err_t code, const char *what, struct error *err);
-
 /* Set ${err} to the meaning of ${code} for the topic ${name}. */
 void kafka_link_tell_topic(
     struct kafka_link *link, rd_kafka_resp_err_t code, const char *name, struct error *err);

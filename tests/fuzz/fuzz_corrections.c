@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct schema_source_settings none;
     struct error err = {0};
     struct corrections *corrections = corrections_create(&none, &err);
-    struct pack *pack = pack_read(span_text(layouts), "p", &err);
+    struct pack *pack = pack_read(span_text(layouts), "p", NULL, &err);
     if (!corrections || !pack) {
         abort();
     }

@@ -51,7 +51,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     etw_api_use(&api);
     struct etw_names *names = etw_names_create(NULL);
     etw_names_find(names, span_text("Name"), &guid);
-    etw_names_has(names, &guid);
     etw_names_destroy(names);
     etw_names_keyword(&guid, span_text("Name"), &bits);
     if (etw_names_events(&guid, 1, found, 4) > 4) {

@@ -15,7 +15,7 @@ static const struct schema_parameters *texts_of(void *self, const struct event_s
 static struct pack *read_and_write(struct span text, struct buf *out)
 {
     struct error err = {0};
-    struct pack *pack = pack_read(text, "fuzz.pack", &err);
+    struct pack *pack = pack_read(text, "fuzz.pack", NULL, &err);
     buf_init(out, MAX_TEXT);
     if (!pack) {
         if (err.code == ERR_NONE || err.text[0] == '\0') {

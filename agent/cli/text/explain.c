@@ -134,7 +134,8 @@ bool explain_each(const struct explain *explain, size_t session, explain_fn *eac
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-const struct app_output *explain_takes_all(const struct explain *explain, size_t session)
+/* The output of the session without rules; NULL: there is none. */
+static const struct app_output *takes_all(const struct explain *explain, size_t session)
 {
     for (size_t i = 0; i < explain->plan.output_count; i++) {
         const struct app_output *output = explain->plan.output_configs[i];
@@ -315,7 +316,7 @@ void explain_notes(const struct explain *explain, size_t session, const struct e
     void (*note)(void *self, const char *text), void *self)
 {
     const struct notes notes = {note, self};
-    const struct app_output *all = explain_takes_all(explain, session);
+    const struct app_output *all = takes_all(explain, session);
     size_t of_outputs;
     size_t rules = explain_rules(explain, session, &of_outputs);
     if (call->entries > 1 && !call->nothing) {

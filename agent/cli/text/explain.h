@@ -44,9 +44,6 @@ struct explain_call {
 typedef void explain_fn(void *self, const struct explain_call *call);
 bool explain_each(const struct explain *explain, size_t session, explain_fn *each, void *self);
 
-/* The output of the session without rules; NULL: there is none. */
-const struct app_output *explain_takes_all(const struct explain *explain, size_t session);
-
 /* Number of rules that apply to events of the session, and of those of outputs among them. */
 size_t explain_rules(const struct explain *explain, size_t session, size_t *ret_of_outputs);
 

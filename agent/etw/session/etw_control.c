@@ -96,12 +96,6 @@ bool etw_control_flush(const char *name, struct error *err)
     return control_named(name, ETW_CONTROL_FLUSH, "cannot be flushed", NULL, err);
 }
 
-bool etw_control_increment_file(const char *name, struct error *err)
-{
-    return control_named(
-        name, ETW_CONTROL_INCREMENT_FILE, "cannot continue in a new file", NULL, err);
-}
-
 bool etw_control_convert(const char *name, struct etw_session_state *ret_state, struct error *err)
 {
     struct etw_session_state state;

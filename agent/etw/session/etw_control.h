@@ -110,9 +110,6 @@ bool etw_control_update(const char *name, const struct etw_session_change *chang
  * file. */
 bool etw_control_flush(const char *name, struct error *err);
 
-/* Continue in the next file of an ETW_MODE_NEWFILE session (Windows 10 1809+). */
-bool etw_control_increment_file(const char *name, struct error *err);
-
 /*
  * Continue in real time without a file (EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME, Windows build
  * 20348+). ETW writes its buffers to the file first. The documentation of ControlTrace does not

@@ -41,7 +41,8 @@ size_t host_facts_system(struct span product, uint32_t build, uint8_t *ret_name)
     return product.size;
 }
 
-bool host_facts_is_class(const uint8_t class_guid[16])
+/* Do records of this class, classic or not, describe the machine? */
+static bool is_class(const uint8_t class_guid[16])
 {
     return memcmp(class_guid, config_ex, sizeof(config_ex)) == 0;
 }
@@ -126,7 +127,7 @@ bool host_facts_learn(
     enum { HOOK_CONFIG_CPU = 0x0b0a, OPCODE_BUILD = 32 };
     bool is_cpu = record->kind == RECORD_KERNEL && record->hook_id == HOOK_CONFIG_CPU;
     bool is_build = record->kind == RECORD_CLASSIC && record->descriptor.opcode == OPCODE_BUILD &&
-                    host_facts_is_class(record->provider.bytes);
+                    is_class(record->provider.bytes);
     if (!is_cpu && !is_build) {
         return false;
     }

@@ -14,10 +14,6 @@ struct span host_facts_architecture(uint32_t number);
  * size. */
 size_t host_facts_system(struct span product, uint32_t build, uint8_t *ret_name);
 
-/* True if records of this class, classic or not, describe the machine and are input for
- * host_facts_learn. */
-bool host_facts_is_class(const uint8_t class_guid[16]);
-
 /*
  * Copy facts about the machine from ${record} to ${trace} unless ${trace} has them: name, domain
  * and architecture (SystemConfig CPU), name of the system (SystemConfigEx BuildInfo). Texts live in

@@ -19,7 +19,8 @@ static bool lies_in(const struct provider_events *events, uint32_t id)
     return false;
 }
 
-bool etw_narrow_asks(const struct provider_spec *spec, uint32_t id)
+/* True if the entry's own ranges include the id. */
+static bool asks(const struct provider_spec *spec, uint32_t id)
 {
     return (spec->include.range_count == 0 || lies_in(&spec->include, id)) &&
            !lies_in(&spec->exclude, id);
@@ -60,7 +61,7 @@ static void narrow_ids(
         return;
     }
     for (uint32_t id = 0; id < IDS; id++) {
-        bool comes = provider_scope_has(scope, id) && etw_narrow_asks(spec, id);
+        bool comes = provider_scope_has(scope, id) && asks(spec, id);
         struct etw_filter_ids *list = comes ? &in : &out;
         uint32_t *count = comes ? &in_count : &out_count;
         if ((*count)++ < ETW_MAX_FILTER_IDS) {

@@ -11,7 +11,4 @@
  */
 void etw_narrow(struct etw_request *request, const struct provider_spec *spec, uint32_t *too_much);
 
-/* True if the entry's own ranges include the id. */
-bool etw_narrow_asks(const struct provider_spec *spec, uint32_t id);
-
 #endif

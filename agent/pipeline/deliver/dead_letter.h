@@ -25,9 +25,6 @@ struct dead_letter {
     struct span document; /* without the line break after it; empty: it was too long to be kept */
 };
 
-/* Longer documents are not kept, only what was said of them. */
-enum { DEAD_LETTER_DOCUMENT_MAX_BYTES = 8 * 1024 * 1024 };
-
 /* The letter as a JSON object for users: `id, time, output, status, type, reason, index, document`;
  * what is unknown is null, and a document that is no JSON object is a string, of one that is no
  * text `base64:` and its bytes. No line break. */

@@ -18,7 +18,7 @@
  */
 struct decode_worker;
 
-enum { STREAM_MAX_ROUTES = 8, SESSION_MAX_GATES = 8 };
+enum { STREAM_MAX_ROUTES = 8 };
 
 /* Events of some sessions in one format, as some outputs want them. */
 struct worker_stream {

@@ -29,7 +29,6 @@ static const uint32_t high_bit = 0x80000000u;
 
 struct section {
     uint32_t address;
-    uint32_t virtual_size;
     uint32_t file_offset;
     uint32_t file_size;
 };
@@ -82,9 +81,8 @@ static bool read_sections(struct finder *f, uint64_t offset, size_t count)
     }
     ok = ok && read_exactly(f, offset, bytes, count * SECTION_BYTES);
     for (size_t i = 0; ok && i < count; i++) {
-        struct reader r = reader_make(span_make(bytes + i * SECTION_BYTES + 8, 16));
+        struct reader r = reader_make(span_make(bytes + i * SECTION_BYTES + 12, 12));
         struct section *section = &f->sections[i];
-        section->virtual_size = reader_u32(&r);
         section->address = reader_u32(&r);
         section->file_size = reader_u32(&r);
         section->file_offset = reader_u32(&r);

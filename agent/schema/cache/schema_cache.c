@@ -72,11 +72,6 @@ static const struct schema_choice nothing;
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-const char *schema_cache_source_name(size_t index)
-{
-    return schema_source_set_name(index);
-}
-
 /* Schema of EventWriteString: one UTF-16 text, identified by a header flag. */
 static bool make_string_schema(struct schema_cache *cache, struct error *err)
 {

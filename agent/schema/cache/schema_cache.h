@@ -79,7 +79,4 @@ void schema_cache_list(struct schema_cache *cache,
 const struct schema_parameters *schema_cache_parameters(
     const struct schema_cache *cache, const struct event_schema *schema);
 
-/* Names of the sources in order; NULL after the last. */
-const char *schema_cache_source_name(size_t index);
-
 #endif

@@ -21,8 +21,6 @@ struct builder {
     struct error *err;
 };
 
-enum { CHANNEL_BITS = 16, RESERVED_BITS = 8 };
-
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 /* Text of a message attribute. "$(string.ID)" is looked up, "$(mc.ID)" names the message compiler's

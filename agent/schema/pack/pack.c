@@ -37,11 +37,6 @@ struct key {
     uint8_t version;
 };
 
-struct pack *pack_read(struct span text, const char *file, struct error *err)
-{
-    return pack_read_in(text, file, NULL, err);
-}
-
 void pack_destroy(struct pack *pack)
 {
     if (pack) {
@@ -107,7 +102,7 @@ static bool make_index(struct pack_source *source)
 static void take_pack(struct pack_source *source, struct span text, const char *path)
 {
     struct error err = {0};
-    struct pack *pack = pack_read_in(text, path, source->settings->budget, &err);
+    struct pack *pack = pack_read(text, path, source->settings->budget, &err);
     if (pack) {
         source->packs[source->pack_count++] = pack;
     } else {

@@ -48,12 +48,9 @@ struct pack {
 /*
  * Read the pack ${text}, which may be freed afterwards. NULL with ${err} set to one line
  * `FILE:LINE: …` at the first error; ${file} is only used for that line. The caller frees the pack
- * with pack_destroy().
+ * with pack_destroy(). ${budget}, which must outlive the pack, is charged; NULL: no limit.
  */
-struct pack *pack_read(struct span text, const char *file, struct error *err);
-
-/* Like pack_read(), charging ${budget}, which must outlive the pack. */
-struct pack *pack_read_in(
+struct pack *pack_read(
     struct span text, const char *file, struct arena_budget *budget, struct error *err);
 void pack_destroy(struct pack *pack); /* NULL is fine */
 

@@ -42,7 +42,7 @@ bool pack_line_at_end(struct pack_line *in)
     return in->line.size == 0;
 }
 
-bool pack_line_at_text(struct pack_line *in)
+static bool at_text(struct pack_line *in)
 {
     skip_blanks(in);
     return in->line.size && in->line.data[0] == '"';
@@ -97,7 +97,7 @@ static size_t unescape(struct span text, uint8_t *ret_byte)
 /* Read a quoted text into the arena of the pack. */
 bool pack_line_text(struct pack_line *in, struct span *ret_text)
 {
-    if (!pack_line_at_text(in)) {
+    if (!at_text(in)) {
         return pack_line_fail(in, "a text in double quotes is missing");
     }
     const uint8_t *p = in->line.data;
@@ -147,12 +147,12 @@ bool pack_line_guid(struct pack_line *in, struct guid *ret_guid)
 
 bool pack_line_at_reference(struct pack_line *in)
 {
-    return pack_line_at_text(in) || (in->line.size && in->line.data[0] == '@');
+    return at_text(in) || (in->line.size && in->line.data[0] == '@');
 }
 
 bool pack_line_reference(struct pack_line *in, uint16_t *ret_index, struct span *ret_name)
 {
-    if (pack_line_at_text(in)) {
+    if (at_text(in)) {
         return pack_line_text(in, ret_name);
     }
     if (in->line.size && in->line.data[0] == '@') {

@@ -22,7 +22,6 @@ struct pack_line {
 bool pack_line_next(struct pack_line *in);
 
 bool pack_line_at_end(struct pack_line *in);
-bool pack_line_at_text(struct pack_line *in);
 bool pack_line_at_reference(struct pack_line *in);
 
 /* The next word; empty at the end of the line or before a quoted text. */

@@ -25,7 +25,6 @@ struct raw_field {
     struct span count_name;
     struct span first_name; /* name of a struct's first member */
     size_t line;
-    bool is_member;
 };
 
 struct pack_reader {
@@ -216,7 +215,7 @@ static bool read_any_field(struct pack_reader *r, bool is_member)
         return pack_line_fail(&r->in, "members must follow all fields");
     }
     struct raw_field *raw = &r->fields[event->field_count];
-    *raw = (struct raw_field){.line = r->in.number, .is_member = is_member};
+    *raw = (struct raw_field){.line = r->in.number};
     raw->field.count = 1;
     if (!pack_line_text(&r->in, &raw->field.name)) {
         return false;
@@ -562,7 +561,7 @@ static bool read_all(struct pack_reader *r)
     return finish_block(r);
 }
 
-struct pack *pack_read_in(
+struct pack *pack_read(
     struct span text, const char *file, struct arena_budget *budget, struct error *err)
 {
     struct pack_reader r = {.in = {.file = file, .err = err, .rest = text}};

@@ -23,7 +23,6 @@ bool languages_go_together(uint16_t a, uint16_t b);
  * of another country, en-US, neutral (0, an empty tag), other English, any other. ${wanted} empty
  * or 0: en-US.
  */
-enum { LANGUAGES_RANKS = 6 };
 unsigned languages_rank(uint16_t wanted, uint16_t language);
 unsigned languages_rank_tag(struct span wanted, struct span tag);
 

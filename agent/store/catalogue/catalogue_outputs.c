@@ -87,7 +87,7 @@ bool catalogue_find_checkpoint(
     return query_end(&q, err);
 }
 
-bool catalogue_remove_checkpoint(struct catalogue *catalogue, uint64_t output, struct error *err)
+static bool remove_checkpoint(struct catalogue *catalogue, uint64_t output, struct error *err)
 {
     return run_one(catalogue, CATALOGUE_REMOVE_OUTPUT_CHECKPOINT, output, err);
 }
@@ -96,7 +96,7 @@ bool catalogue_remove_output(struct catalogue *catalogue, uint64_t id, struct er
 {
     return run_pair(catalogue, CATALOGUE_REMOVE_OUTPUT_LEFTOVERS, id, UINT64_MAX, err) &&
            run_pair(catalogue, CATALOGUE_REMOVE_OUTPUT_RANGES, id, UINT64_MAX, err) &&
-           catalogue_remove_checkpoint(catalogue, id, err) &&
+           remove_checkpoint(catalogue, id, err) &&
            run_one(catalogue, CATALOGUE_REMOVE_OUTPUT, id, err);
 }
 

@@ -31,9 +31,6 @@ bool catalogue_outputs(struct catalogue *catalogue,
 bool catalogue_find_checkpoint(
     struct catalogue *catalogue, uint64_t output, struct buf *checkpoint, struct error *err);
 
-/* Forget its checkpoint. One that has none is fine. */
-bool catalogue_remove_checkpoint(struct catalogue *catalogue, uint64_t output, struct error *err);
-
 /* Forget it with its ranges and leftovers. One that is not there is fine. */
 bool catalogue_remove_output(struct catalogue *catalogue, uint64_t id, struct error *err);
 

@@ -86,7 +86,7 @@ static void assert_refused(const char *lines, const char *why)
     char all[512];
     snprintf(all, sizeof(all),
         "etwship-pack 3\nprovider 54849625-5478-4994-a5ba-3e3b0328c30d \"P\"\n%s", lines);
-    assert_null(pack_read(span_text(all), "x.pack", &err));
+    assert_null(pack_read(span_text(all), "x.pack", NULL, &err));
     assert_string_equal(err.text, why);
 }
 

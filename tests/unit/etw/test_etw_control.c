@@ -324,14 +324,6 @@ static void the_old_kernel_session_is_named_by_its_guid_too(void **state)
     assert_memory_equal(fake.calls[1].block + 24, none, 16);
 }
 
-static void a_new_file_needs_no_name(void **state)
-{
-    (void)state;
-    assert_true(etw_control_increment_file("etwship-a", NULL));
-    assert_int_equal(fake.calls[0].code, 4);
-    assert_u32(fake.calls[0].block, 112, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,7 +341,6 @@ int main(void)
         fake_test(every_call_gets_a_block_of_its_own),
         fake_test(a_session_that_is_not_there_is_named),
         fake_test(the_old_kernel_session_is_named_by_its_guid_too),
-        fake_test(a_new_file_needs_no_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,12 +96,8 @@ static void providers_are_found_by_name_and_guid(void **state)
     assert_true(guid_equal(&found, &other));
     assert_false(etw_names_find(names, span_text("Othe"), &found));
     assert_false(etw_names_find(names, span_text(""), &found));
-    assert_true(etw_names_has(names, &other));
-    struct guid nobody = {{5}};
-    assert_false(etw_names_has(names, &nobody));
     etw_names_destroy(names);
     assert_false(etw_names_find(NULL, span_text("Other"), &found));
-    assert_false(etw_names_has(NULL, &other));
 }
 
 struct told {

@@ -38,7 +38,7 @@ static void begin(struct fixture *f, const char *table, const char *pack)
     if (table && !corrections_add(f->corrections, span_text(table), "t.tsv", &err)) {
         fail_msg("%s", err.text);
     }
-    f->pack = pack_read(span_text(pack), "p", &err);
+    f->pack = pack_read(span_text(pack), "p", NULL, &err);
     if (!f->pack) {
         fail_msg("%s", err.text);
     }

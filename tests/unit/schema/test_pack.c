@@ -203,7 +203,7 @@ static struct pack *write_and_read(
     buf_init(text, MAX_TEXT);
     assert_true(pack_write(schemas, count, NULL, text));
     struct error err = {0};
-    struct pack *pack = pack_read(buf_span(text), "test.pack", &err);
+    struct pack *pack = pack_read(buf_span(text), "test.pack", NULL, &err);
     if (!pack) {
         fail_msg("%s\n%.*s", err.text, SPAN_ARG(buf_span(text)));
     }
@@ -453,7 +453,7 @@ static void definitions_of_different_kinds_stay_in_their_order(void **state)
         buf_init(&text, 1 << 20);
         assert_true(pack_write(list, COUNT_OF(list), NULL, &text));
         struct error err = {0};
-        struct pack *pack = pack_read(buf_span(&text), "t.pack", &err);
+        struct pack *pack = pack_read(buf_span(&text), "t.pack", NULL, &err);
         assert_non_null(pack);
         assert_int_equal(pack->event_count, 2);
         assert_int_equal(pack->events[0]->kind, kinds[i][0]);
@@ -487,7 +487,7 @@ static void a_pack_cut_anywhere_is_read_or_refused(void **state)
         uint8_t *cut = malloc(size ? size : 1);
         assert_non_null(cut);
         memcpy(cut, text.data, size);
-        pack_destroy(pack_read(span_make(cut, size), "x.pack", NULL));
+        pack_destroy(pack_read(span_make(cut, size), "x.pack", NULL, NULL));
         free(cut);
     }
     buf_fini(&text);

@@ -23,7 +23,7 @@ static struct pack *read_text(const char *text, struct error *err)
     char *copy = malloc(size ? size : 1);
     assert_non_null(copy);
     memcpy(copy, text, size);
-    struct pack *pack = pack_read(span_make(copy, size), "x.pack", err);
+    struct pack *pack = pack_read(span_make(copy, size), "x.pack", NULL, err);
     free(copy);
     return pack;
 }
@@ -170,7 +170,7 @@ static void more_fields_than_the_limit_are_refused(void **state)
     for (size_t i = 0; i <= SCHEMA_MAX_FIELDS; i++) {
         buf_add_text(&text, "field \"\" UInt8\n");
     }
-    assert_null(pack_read(buf_span(&text), "x.pack", &err));
+    assert_null(pack_read(buf_span(&text), "x.pack", NULL, &err));
     assert_string_equal(err.text, "x.pack:4100: too many fields");
     buf_fini(&text);
 }

@@ -539,9 +539,9 @@ static void sources_are_told_in_their_order(void **state)
     static const char *const names[] = {"tracelogging", "eventsource", "embedded", "kernel", "mof",
         "manifest", "binary", "pack", "tdh", "builtin", "wpp"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        assert_string_equal(schema_cache_source_name(i), names[i]);
+        assert_string_equal(schema_source_set_name(i), names[i]);
     }
-    assert_null(schema_cache_source_name(sizeof(names) / sizeof(names[0])));
+    assert_null(schema_source_set_name(sizeof(names) / sizeof(names[0])));
 }
 
 static void count_pack(void *self, const struct event_schema *schema)

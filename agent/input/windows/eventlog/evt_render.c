@@ -24,7 +24,6 @@ struct evt_render {
     evt_handle bookmark;
     struct room xml;
     struct room variants;
-    uint64_t contradictions;
     struct evtx_given given[MAX_VALUES];
     evt_char mark[BOOKMARK_CHARS];
     struct evtx_tree tree;
@@ -55,7 +54,6 @@ struct evt_render *evt_render_create(struct error *err)
     render->api = evt_api_get();
     render->xml = (struct room){.data = NULL};
     render->variants = (struct room){.data = NULL};
-    render->contradictions = 0;
     render->values = NULL;
     render->bookmark = render->api->EvtCreateBookmark(NULL);
     if (!render->bookmark) {
@@ -86,11 +84,6 @@ void evt_render_destroy(struct evt_render *render)
     free(render->xml.data);
     free(render->variants.data);
     free(render);
-}
-
-uint64_t evt_render_contradictions(const struct evt_render *render)
-{
-    return render->contradictions;
 }
 
 /* Render into ${room}, which grows to the size that Windows asks for. Returns 0, or the Win32
@@ -241,7 +234,7 @@ static void add_types(struct evt_render *render, evt_handle event)
     for (uint32_t i = 0; i < count; i++) {
         render->given[i] = given_of(&render->variants, &variants[i]);
     }
-    render->contradictions += evtx_typed_apply(&render->tree, render->given, count);
+    evtx_typed_apply(&render->tree, render->given, count);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */

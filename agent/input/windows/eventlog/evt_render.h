@@ -28,7 +28,4 @@ bool evt_render_position(
 struct evtx_event *evt_render_event(
     struct evt_render *render, evt_handle event, const char **ret_problem, struct error *err);
 
-/* How many values contradicted the XML so far; the record then has the text of the XML. */
-uint64_t evt_render_contradictions(const struct evt_render *render);
-
 #endif
