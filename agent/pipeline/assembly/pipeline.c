@@ -134,22 +134,34 @@ static bool make_core(struct pipeline *p, struct error *err)
     return p->sealer != NULL;
 }
 
+/* Up to where all streams of a session have it. */
+static uint64_t resume_of(const struct pipeline *p, size_t session)
+{
+    size_t count = p->settings.sessions[session].stream_count;
+    uint64_t least = count ? UINT64_MAX : 0;
+    for (size_t k = 0; k < count; k++) {
+        uint64_t stream = p->tables.worker_sessions[session].resume[k];
+        least = stream < least ? stream : least;
+    }
+    return least;
+}
+
+/* Up to where some output has it. */
+static uint64_t resume_max_of(const struct pipeline *p, size_t session)
+{
+    uint64_t most = 0;
+    for (size_t o = 0; o < p->settings.output_count; o++) {
+        uint64_t output = pipeline_tables_resume(&p->tables, session, o);
+        most = output > most ? output : most;
+    }
+    return most;
+}
+
 static bool make_sources(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
     for (size_t i = 0; i < s->session_count; i++) {
         const struct pipeline_session *session = &s->sessions[i];
-        uint64_t resume = session->stream_count ? UINT64_MAX : 0;
-        uint64_t resume_max = 0;
-        for (size_t k = 0; k < session->stream_count; k++) {
-            uint64_t stream = p->tables.worker_sessions[i].resume[k];
-            resume = stream < resume ? stream : resume;
-        }
-        for (size_t o = 0; o < s->output_count; o++) {
-            resume_max = pipeline_tables_resume(&p->tables, i, o) > resume_max
-                             ? pipeline_tables_resume(&p->tables, i, o)
-                             : resume_max;
-        }
         struct source_settings source = {.session = (uint32_t)i,
             .queue = p->queue,
             .ledger = p->ledger,
@@ -164,8 +176,8 @@ static bool make_sources(struct pipeline *p, struct error *err)
             .slab_age_ns = slab_age_ns,
             .gap_age_ns = gap_age_ns(s),
             .max_events = session->max_events,
-            .resume = resume,
-            .resume_max = resume_max,
+            .resume = resume_of(p, i),
+            .resume_max = resume_max_of(p, i),
             .hooks = s->hooks};
         const struct source_gates_settings gates = {.session = &p->tables.worker_sessions[i],
             .streams = p->tables.worker_streams,
