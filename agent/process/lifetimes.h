@@ -16,22 +16,24 @@
  * known start.
  */
 struct life {
-    uint64_t machine; /* a boot of a machine, in which ids are unique at a time */
+    /* Internal to lifetimes.c. */
+    struct life *queue_before;
+    struct life *queue_behind;
+
+    /* For the owner of the values. */
+    size_t bytes;
+    uint32_t owner;
+
     uint32_t id;
+    uint64_t machine; /* a boot of a machine, in which ids are unique at a time */
+    /* What a look-up reads, with the value right behind it. */
     bool start_known; /* it started at `first` */
     bool end_known;   /* it ended at `last` */
     uint8_t start_source;
     uint8_t end_source;
     uint64_t first;
     uint64_t last;
-    /* For the owner of the values. */
-    void *value; /* life_ops.value_bytes bytes */
-    size_t bytes;
-    uint32_t owner;
-
-    /* Internal to lifetimes.c. */
-    struct life *queue_before;
-    struct life *queue_behind;
+    void *value; /* life_ops.value_bytes bytes, for the owner */
 };
 
 enum life_news {

@@ -24,18 +24,22 @@ enum { PROCESS_LISTS = 2 };
 
 /* A statement about a process; 0 and empty: unknown. Texts are UTF-8; everything is borrowed. */
 struct process_news {
+    /* What process_facts_fit reads of every life is in one or two lines of a processor's cache. */
+    uint64_t start_key; /* PsGetProcessStartKey, or its lower 48 bits */
+    uint64_t object;    /* UniqueProcessKey: address of its object, unique at a time */
+    uint64_t created;   /* FILETIME by the system's clock */
+    struct span name;   /* image name; some events of the kernel truncate it to 14 bytes */
+    struct span path;   /* certain path of its image */
+    uint32_t parent_pid;
+    bool has_parent;
+
     enum life_news what;
     enum process_source source;
-    uint64_t machine; /* boot of a machine: trace_info.boot_time */
     uint32_t pid;
+    uint64_t machine; /* boot of a machine: trace_info.boot_time */
     /* FILETIME of the event, by the clock of the events that look it up; 0: nothing */
     uint64_t time;
-    uint64_t created;    /* FILETIME by the system's clock */
-    uint64_t start_key;  /* PsGetProcessStartKey, or its lower 48 bits */
-    uint64_t object;     /* UniqueProcessKey: address of its object, unique at a time */
     uint64_t parent_key; /* like start_key */
-    bool has_parent;
-    uint32_t parent_pid;
     /* FILETIME at which a list of all processes mentioned it, at the start or end of a session. The
      * system lists processes in the order of their creation. */
     uint64_t listed[PROCESS_LISTS];
@@ -43,8 +47,6 @@ struct process_news {
     uint32_t session_id;
     bool has_integrity;
     uint32_t integrity; /* last number of its mandatory label, S-1-16-x */
-    struct span name;   /* image name; some events of the kernel truncate it to 14 bytes */
-    struct span path;   /* certain path of its image */
     struct span image;  /* a program it loaded; its own if the name matches */
     struct span command_line;
     struct span user; /* SID, bytes */
@@ -62,9 +64,9 @@ bool process_facts_are_later(const struct process_news *parent, const struct pro
 /* All facts about a process, in one allocation; shared by copies of a life. Immutable. Not
  * thread-safe. */
 struct process_facts {
+    struct process_news known;
     unsigned users;
     size_t bytes;
-    struct process_news known;
     uint8_t text[];
 };
 
@@ -80,9 +82,9 @@ void process_facts_drop(struct process_facts *facts); /* Release one use; NULL i
 
 /* Facts in the form that events show. Threads may share it. */
 struct process_sheet {
-    struct event_process process;
-    atomic_uint users;
+    atomic_uint users; /* beside the serial, which is read with it */
     size_t bytes;
+    struct event_process process;
     uint8_t text[];
 };
 

@@ -22,6 +22,7 @@ struct process_entry {
     struct process_facts *facts;
     struct process_sheet *sheet; /* NULL: not requested since the last change */
     unsigned parent_stamp;       /* stamp of the parent when the sheet was made */
+    uint32_t parent_pid;         /* of the facts, which need not be read for it */
     uint64_t names;
 };
 
@@ -70,6 +71,7 @@ static bool take(void *self, struct life *life, const void *news)
         life->bytes = facts->bytes + ENTRY_BYTES;
         table->bytes += life->bytes - before;
         entry->facts = facts;
+        entry->parent_pid = facts->known.parent_pid;
         drop_sheet(table, entry);
         touch(table->process_stamps, life->id);
     }
@@ -83,6 +85,7 @@ static bool copy(void *self, const struct life *life, struct life *copy)
     struct process_entry *copy_entry = copy->value;
     copy_entry->facts = entry->facts;
     copy_entry->facts->users++;
+    copy_entry->parent_pid = entry->parent_pid;
     table->bytes += copy->bytes;
     return true;
 }
@@ -349,12 +352,10 @@ static const struct process_facts *find_parent(
 static struct process_sheet *sheet_of(struct process_table *table, const struct life *life)
 {
     struct process_entry *entry = life->value;
-    const struct process_news *known = &entry->facts->known;
     unsigned stamp = atomic_load_explicit(
-        &table->process_stamps[process_stamp_of(known->parent_pid)], memory_order_relaxed);
+        &table->process_stamps[process_stamp_of(entry->parent_pid)], memory_order_relaxed);
     uint64_t names = process_table_names(table);
-    if (entry->sheet && entry->names == names &&
-        (!known->has_parent || entry->parent_stamp == stamp)) {
+    if (entry->sheet && entry->names == names && entry->parent_stamp == stamp) {
         return entry->sheet;
     }
     const struct process_sheet_parts parts = {.facts = entry->facts,
@@ -362,7 +363,7 @@ static struct process_sheet *sheet_of(struct process_table *table, const struct 
         .machine = life->machine,
         .volumes = &table->volumes,
         .names = table->settings.names,
-        .start = life->start_known ? process_moment(known->created, life->first) : 0,
+        .start = life->start_known ? process_moment(entry->facts->known.created, life->first) : 0,
         .boot_id = table->boot_id,
         .texts = &table->sheet_texts};
     struct process_sheet *sheet = process_sheet_make(&parts);
@@ -392,7 +393,7 @@ void process_table_find(struct process_table *table, const struct life_key *key,
         const struct process_entry *entry = life->value;
         ret_answer->sheet = sheet_of(table, life);
         process_sheet_use(ret_answer->sheet);
-        ret_answer->parent_pid = entry->facts->known.parent_pid;
+        ret_answer->parent_pid = entry->parent_pid;
         make_room(table, life);
     }
     ret_answer->stamp = atomic_load_explicit(
