@@ -98,6 +98,7 @@ static void changed(void *self, struct life *life)
     touch(table->process_stamps, life->id);
 }
 
+/* What readers were told of it stays true. */
 static void drop(void *self, struct life *life)
 {
     struct process_table *table = self;
@@ -105,7 +106,6 @@ static void drop(void *self, struct life *life)
     drop_sheet(table, entry);
     process_facts_drop(entry->facts);
     table->bytes -= life->bytes;
-    touch(table->process_stamps, life->id);
 }
 
 static const struct life_ops process_ops = {.value_bytes = sizeof(struct process_entry),

@@ -452,6 +452,27 @@ static void more_than_fit_cost_those_that_ended_first(void **state)
     rig_fini(&rig);
 }
 
+static void a_reader_keeps_the_answer_for_a_life_that_is_forgotten(void **state)
+{
+    (void)state;
+    enum { LIVES = 1500, MAX_BYTES = 256 * 1024 };
+    struct rig rig;
+    rig_init(&rig, MAX_BYTES);
+    hear(&rig, LIFE_STARTED, 8, 10, "first.exe");
+    hear(&rig, LIFE_ENDED, 8, 20, "first.exe");
+    assert_span(find(&rig, 8, 15)->name, "first.exe");
+    for (uint32_t i = 1; i <= LIVES; i++) {
+        hear(&rig, LIFE_STARTED, 12, 100 * i, "other.exe");
+        hear(&rig, LIFE_ENDED, 12, 100 * i + 50, "other.exe");
+    }
+    assert_span(find(&rig, 8, 15)->name, "first.exe");
+    process_reader_destroy(rig.reader);
+    rig.reader = process_reader_create(rig.table, NULL);
+    assert_non_null(rig.reader);
+    assert_null(find(&rig, 8, 15));
+    rig_fini(&rig);
+}
+
 static void more_threads_than_fit_are_forgotten(void **state)
 {
     (void)state;
@@ -561,6 +582,7 @@ int main(void)
         cmocka_unit_test(users_have_names_and_levels),
         cmocka_unit_test(a_reader_of_many_processes_knows_each),
         cmocka_unit_test(more_than_fit_cost_those_that_ended_first),
+        cmocka_unit_test(a_reader_keeps_the_answer_for_a_life_that_is_forgotten),
         cmocka_unit_test(more_threads_than_fit_are_forgotten),
         cmocka_unit_test(readers_are_told_the_truth_beside_a_writer),
     };
