@@ -195,17 +195,20 @@ static bool knows_any(const struct process_table *table)
     return atomic_load_explicit(&table->knows_processes, memory_order_acquire);
 }
 
-void process_reader_expect(const struct process_reader *reader, const struct event_record *record)
+uint32_t process_reader_expect(
+    const struct process_reader *reader, const struct event_record *record)
 {
     const struct life_key key = key_of(reader->table, record, record->process_id);
     slots_expect(slot_of(&reader->processes, &key));
+    return process_place(key.machine, key.id);
 }
 
-void process_reader_expect_next(
+uint32_t process_reader_expect_next(
     const struct process_reader *reader, const struct event_record *record)
 {
     const struct life_key key = key_of(reader->table, record, record->process_id);
     slots_expect(slot_of(&reader->processes, &key)->answer.sheet);
+    return process_place(key.machine, key.id);
 }
 
 const struct event_process *process_reader_find(

@@ -21,9 +21,10 @@ const struct event_process *process_reader_find(
     struct process_reader *reader, const struct event_record *record);
 
 /* Say that process_reader_find will be called for ${record} soon; and, some time after that was
- * said, that it will be called next. */
-void process_reader_expect(const struct process_reader *reader, const struct event_record *record);
-void process_reader_expect_next(
+ * said, that it will be called next. Both return the place (struct event_process). */
+uint32_t process_reader_expect(
+    const struct process_reader *reader, const struct event_record *record);
+uint32_t process_reader_expect_next(
     const struct process_reader *reader, const struct event_record *record);
 
 /* Look-up of any process at the time of a record. Does not invalidate the answer of

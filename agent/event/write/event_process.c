@@ -100,6 +100,27 @@ struct span event_process_text(struct event_writer *writer, const struct event_p
                                            : make_text(writer, process, texts, render);
 }
 
+static const struct event_process_slot *expected(const struct event_writer *writer, uint32_t place)
+{
+    const struct event_process_texts *texts = &writer->processes[EVENT_PROCESS_MEMBERS];
+    return texts->slots ? &texts->slots[place & (texts->count - 1)] : NULL;
+}
+
+void event_process_expect(const struct event_writer *writer, uint32_t place)
+{
+    slots_expect(expected(writer, place));
+}
+
+void event_process_expect_next(const struct event_writer *writer, uint32_t place)
+{
+    enum { LINE_BYTES = 64, MAX_BYTES = 512 };
+    const struct event_process_slot *slot = expected(writer, place);
+    uint32_t size = slot ? slot->size : 0;
+    for (uint32_t i = 0; i < size && i < MAX_BYTES; i += LINE_BYTES) {
+        slots_expect(slot->text + i);
+    }
+}
+
 static void add_text_member(struct buf *out, const char *key, struct span value)
 {
     if (value.size) {

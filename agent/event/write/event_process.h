@@ -61,6 +61,11 @@ enum event_process_part { EVENT_PROCESS_MEMBERS, EVENT_PROCESS_USER, EVENT_PROCE
 struct span event_process_text(struct event_writer *writer, const struct event_process *process,
     enum event_process_part part, event_process_fn *render);
 
+/* Say that the text of EVENT_PROCESS_MEMBERS will be asked for soon, for the process at ${place};
+ * and, some time after that was said, that it will be asked for next. */
+void event_process_expect(const struct event_writer *writer, uint32_t place);
+void event_process_expect_next(const struct event_writer *writer, uint32_t place);
+
 /* Members of `process` of the native and of the ecs event, and the latter's `,"user":{…}`. */
 event_process_fn event_process_native;
 event_process_fn event_process_ecs;

@@ -320,16 +320,22 @@ static bool work_on_event(
     return true;
 }
 
-/* Have the processes of the next two events fetched from memory,
- * ${cursor} being behind the event at hand. */
-static void expect_processes(
-    const struct process_reader *processes, const struct slab *slab, size_t cursor)
+/* Have the processes of the next two events fetched from memory, with their texts, ${cursor} being
+ * behind the event at hand. */
+static void expect_processes(const struct context *context, const struct slab *slab, size_t cursor)
 {
     struct slab_item item;
-    if (processes && slab_next(slab, &cursor, &item)) {
-        process_reader_expect_next(processes, item.record);
-        if (slab_next(slab, &cursor, &item)) {
-            process_reader_expect(processes, item.record);
+    if (!context->processes || !slab_next(slab, &cursor, &item)) {
+        return;
+    }
+    uint32_t place = process_reader_expect_next(context->processes, item.record);
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        event_process_expect_next(context->writers[i], place);
+    }
+    if (slab_next(slab, &cursor, &item)) {
+        place = process_reader_expect(context->processes, item.record);
+        for (size_t i = 0; i < slab->piece_count; i++) {
+            event_process_expect(context->writers[i], place);
         }
     }
 }
@@ -345,7 +351,7 @@ static bool work_on_records(struct decode_worker *worker, struct slab *slab)
         slab->pieces[i].filtered += slab->left_out;
     }
     while (slab_next(slab, &cursor, &item)) {
-        expect_processes(worker->contexts[slab->session].processes, slab, cursor);
+        expect_processes(&worker->contexts[slab->session], slab, cursor);
         if (!work_on_event(worker, slab, &item)) {
             return false;
         }

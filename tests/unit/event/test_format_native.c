@@ -356,6 +356,8 @@ static void events_of_many_processes_have_the_texts_of_their_own(void **state)
             .name = span_text(name),
             .command_line = span_make(line, n % 2 ? sizeof(line) : 1)};
         f.event.process = &process;
+        event_process_expect(f.writer, n + 1);
+        event_process_expect_next(f.writer, n);
         buf_reset(&f.out);
         event_format_native.event(f.writer, &f.event, &f.out);
         snprintf(found, sizeof(found), ",\"name\":\"%s\",\"command_line\":\"x", name);

@@ -412,10 +412,14 @@ static void a_reader_of_many_processes_knows_each(void **state)
         char name[32];
         uint32_t i = 1 + n % PROCESSES;
         snprintf(name, sizeof(name), "p%u.exe", i);
-        process_reader_expect(rig.reader, &(struct event_record){.process_id = 4 * i + 8});
-        process_reader_expect_next(rig.reader, &(struct event_record){.process_id = 4 * i + 4});
+        const struct event_record soon = {.process_id = 4 * i + 8};
+        const struct event_record next = {.process_id = 4 * i};
+        process_reader_expect(rig.reader, &soon);
+        uint32_t place = process_reader_expect_next(rig.reader, &next);
         const struct event_process *process = find(&rig, 4 * i, 11);
         assert_non_null(process);
+        assert_int_equal(place, process->place);
+        assert_int_equal(place, process_reader_expect(rig.reader, &next));
         assert_span(process->name, name);
         assert_int_equal(process->pid, 4 * i);
         const struct event_record elsewhere = {.present = RECORD_HAS_PROCESS,
