@@ -426,6 +426,16 @@ static void a_stop_is_heard_between_two_providers(void **state)
     rig_fini(&rig);
 }
 
+/* ${self}: the provider's address. */
+static bool was_asked(struct rig *rig, const void *self)
+{
+    struct etw_sim_provider *const *provider = self;
+    struct etw_sim_provider_state got;
+    (void)rig;
+    etw_sim_provider_get(*provider, &got);
+    return got.capture_states > 0;
+}
+
 /* Windows did not enable it with the others. */
 static void a_late_provider_is_asked_for_its_state(void **state)
 {
@@ -439,6 +449,7 @@ static void a_late_provider_is_asked_for_its_state(void **state)
     assert_true(etw_sim_fail(rig.sim, "EnableTraceEx2", 1, 2, ETW_ERROR_NO_SYSTEM_RESOURCES));
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
     rig_await(&rig, is_enabled, NAME);
+    rig_await(&rig, was_asked, &provider);
     rig_stop(&rig);
     etw_sim_provider_get(provider, &got);
     assert_int_equal(got.capture_states, 1);
