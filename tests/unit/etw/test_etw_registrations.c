@@ -124,7 +124,7 @@ static void a_provider_is_of_processes_if_no_driver_has_registered_it(void **sta
         {{880, 12}, 2, 0, true}, /* registered after a session had enabled it */
         {{880, 0}, 0, 0, false}, {{0, 880}, 2, 0, false}, {{880, 4}, 0, 0, false},
         {{880, 12}, 0, ETW_ERROR_ACCESS_DENIED, false},
-        {{880, 12}, 0, ETW_ERROR_WMI_GUID_NOT_FOUND, false}, /* nobody yet */
+        {{880, 12}, 0, ETW_ERROR_WMI_GUID_NOT_FOUND, false}, /* not registered */
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
