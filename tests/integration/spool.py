@@ -6,6 +6,7 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -430,10 +431,12 @@ class SystemsFolder(SpoolRig):
         super().setUp()
         home = self.folder / "home"
         home.mkdir()
+        self.program = BINARY
         self.options = {"env": os.environ | {"XDG_STATE_HOME": str(home)}}
         if os.geteuid() == 0:
             nobody = 65534
             self.options["user"] = nobody
+            self.program = shutil.copy(BINARY, home)  # the other user may not enter root's folders
             os.chown(home, nobody, nobody)
             for folder in (self.folder, Path(self.traces.name)):
                 folder.chmod(0o755)
@@ -446,7 +449,7 @@ class SystemsFolder(SpoolRig):
         self.config.write_text(json.dumps(config))
 
     def etwship(self, *arguments):
-        return subprocess.run([BINARY, *arguments, "-c", self.config], capture_output=True, text=True,
+        return subprocess.run([self.program, *arguments, "-c", self.config], capture_output=True, text=True,
                               check=False, timeout=TIMEOUT_S, **self.options)
 
     def waiting(self):
@@ -457,7 +460,7 @@ class SystemsFolder(SpoolRig):
     def test_a_user_of_memory_is_told_what_waits_on_the_disk_and_can_forget_it(self):
         with Server(Bulk(), down) as server:
             self.configure("durable", self.siem(server))
-            agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=subprocess.DEVNULL,
+            agent = subprocess.Popen([self.program, "run", "-c", self.config], stderr=subprocess.DEVNULL,
                                      **self.options)
             self.addCleanup(agent.wait)
             self.addCleanup(agent.kill)
