@@ -436,7 +436,7 @@ class SystemsFolder(SpoolRig):
         if os.geteuid() == 0:
             nobody = 65534
             self.options["user"] = nobody
-            self.program = shutil.copy(BINARY, home)  # the other user may not enter root's folders
+            self.program = shutil.copy(BINARY, self.folder / "program")  # the other user may not enter root's folders
             os.chown(home, nobody, nobody)
             for folder in (self.folder, Path(self.traces.name)):
                 folder.chmod(0o755)
