@@ -6,6 +6,7 @@
 
 #include "platform/windows/plat_file_own.h"
 #include "platform/windows/plat_filetime.h"
+#include "platform/windows/plat_path_own.h"
 #include "platform/windows/plat_wide.h"
 
 /* Windows locks are mandatory: the locked byte lies beyond the text of the file, so that others can
@@ -96,13 +97,8 @@ static bool rename_over_open(const wchar_t *from, const wchar_t *to)
     return good;
 }
 
-/*
- * Virus scanners and indexers open a file when it was written, without sharing, and close it soon.
- * So two errors may be gone a moment later (github.com/golang/go/issues/16882,
- * github.com/Icinga/icinga2/pull/8691). ${ret_code}: of a failure.
- */
-static bool rename_patiently(
-    const wchar_t *from, const wchar_t *to, DWORD replacing, DWORD *ret_code)
+bool plat_path_rename_with(const wchar_t *from, const wchar_t *to, DWORD replacing,
+    void(WINAPI *pause)(DWORD ms), DWORD *ret_code)
 {
     const DWORD longest_ms = 160;
     for (DWORD pause_ms = 10;; pause_ms *= 2) {
@@ -118,7 +114,7 @@ static bool rename_patiently(
             *ret_code = code;
             return false;
         }
-        Sleep(pause_ms);
+        pause(pause_ms);
     }
 }
 
@@ -129,7 +125,7 @@ bool plat_path_rename(const char *from, const char *to, struct error *err)
     bool good = false;
     if (new_name) {
         DWORD code = 0;
-        good = rename_patiently(old_name, new_name, MOVEFILE_REPLACE_EXISTING, &code) ||
+        good = plat_path_rename_with(old_name, new_name, MOVEFILE_REPLACE_EXISTING, Sleep, &code) ||
                plat_wide_error(err, code, from, "cannot be renamed");
     }
     free(new_name);
@@ -144,7 +140,7 @@ bool plat_path_rename_new(const char *from, const char *to, struct error *err)
     bool good = false;
     if (new_name) {
         DWORD code = 0;
-        good = rename_patiently(old_name, new_name, 0, &code);
+        good = plat_path_rename_with(old_name, new_name, 0, Sleep, &code);
         if (!good && (code == ERROR_ALREADY_EXISTS || code == ERROR_FILE_EXISTS)) {
             error_set(err, ERR_BUSY, "%s: cannot be renamed to %s, which already exists", from, to);
         } else if (!good) {

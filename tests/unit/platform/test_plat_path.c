@@ -156,45 +156,59 @@ static void a_stamp_changes_with_the_file(void **state)
 
 #ifdef _WIN32
 
-#include <windows.h>
+#include "platform/windows/plat_path_own.h"
+#include "platform/windows/plat_wide.h"
 
-#include "platform/plat_thread.h"
+/* A file that another program has open without sharing, as a virus scanner does. */
+static HANDLE held;
+static DWORD paused_ms;
 
-/* A program that opens the file without sharing, as a virus scanner does. */
-static void hold_for_a_moment(void *self)
+static void WINAPI close_held(DWORD ms)
 {
-    HANDLE *held = self;
-    Sleep(20);
-    CloseHandle(*held);
+    paused_ms += ms;
+    CloseHandle(held);
 }
 
-/* Whether it waits long enough depends on the load, so it may be tried several times. */
+static void WINAPI keep_held(DWORD ms)
+{
+    paused_ms += ms;
+}
+
+static void hold(const char *path)
+{
+    held = CreateFileA(path, GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL);
+    assert_true(held != INVALID_HANDLE_VALUE);
+    paused_ms = 0;
+}
+
 static void a_file_that_another_program_looks_at_is_renamed_after_it(void **state)
 {
     static const struct {
         const char *held;
-        bool (*rename)(const char *from, const char *to, struct error *err);
+        DWORD replacing;
         bool is_taken; /* the new name */
-    } rows[] = {{a, plat_path_rename, true}, {b, plat_path_rename, true},
-        {a, plat_path_rename, false}, {a, plat_path_rename_new, false}};
+    } rows[] = {{a, MOVEFILE_REPLACE_EXISTING, true}, {b, MOVEFILE_REPLACE_EXISTING, true},
+        {a, MOVEFILE_REPLACE_EXISTING, false}, {a, 0, false}};
     (void)state;
+    wchar_t *from = plat_wide_path(a, &err);
+    wchar_t *to = plat_wide_path(b, &err);
+    assert_true(from && to);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        bool good = false;
-        for (int tries = 0; tries < 20 && !good; tries++) {
-            write_file(a, "new");
-            write_file(b, "old");
-            assert_true(rows[i].is_taken || plat_path_remove(b, &err));
-            HANDLE held = CreateFileA(rows[i].held, GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL);
-            assert_true(held != INVALID_HANDLE_VALUE);
-            struct plat_thread *holder = plat_thread_start(
-                "holder", hold_for_a_moment, &held, &err);
-            assert_non_null(holder);
-            good = rows[i].rename(a, b, &err);
-            plat_thread_join(holder);
-        }
-        assert_true(good);
+        DWORD code = 0;
+        write_file(a, "new");
+        write_file(b, "old");
+        assert_true(rows[i].is_taken || plat_path_remove(b, &err));
+        hold(rows[i].held);
+        assert_false(plat_path_rename_with(from, to, rows[i].replacing, keep_held, &code));
+        assert_true(code == ERROR_SHARING_VIOLATION || code == ERROR_ACCESS_DENIED);
+        assert_int_equal(paused_ms, 10 + 20 + 40 + 80 + 160);
+        paused_ms = 0;
+        assert_true(plat_path_rename_with(from, to, rows[i].replacing, close_held, &code));
+        assert_int_equal(paused_ms, 10);
         assert_text(b, "new");
     }
+    free(from);
+    free(to);
 }
 
 #endif
