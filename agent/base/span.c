@@ -62,12 +62,6 @@ struct span span_trim(struct span s)
     return s;
 }
 
-struct span span_until_nul(struct span s)
-{
-    const uint8_t *nul = s.size ? memchr(s.data, 0, s.size) : NULL;
-    return nul ? span_make(s.data, (size_t)(nul - s.data)) : s;
-}
-
 char *span_copy(struct span s)
 {
     char *copy = malloc(s.size + 1);

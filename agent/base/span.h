@@ -69,7 +69,11 @@ bool span_is_ascii(struct span s);
 struct span span_trim(struct span s);
 
 /* Up to its first NUL, if there is one. */
-struct span span_until_nul(struct span s);
+static inline struct span span_until_nul(struct span s)
+{
+    const uint8_t *nul = s.size ? memchr(s.data, 0, s.size) : NULL;
+    return nul ? span_make(s.data, (size_t)(nul - s.data)) : s;
+}
 
 /* A copy on the heap, with a NUL behind it. NULL: out of memory. */
 char *span_copy(struct span s);

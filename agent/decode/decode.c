@@ -207,7 +207,7 @@ static inline size_t plain_size(const struct schema_field *field, size_t pointer
         *ret_skip = left - size >= 2 ? 2 : 0;
         return size;
     case TAKE_TEXT8:
-        size = until_nul(*at, left);
+        size = span_until_nul(span_make(*at, left)).size;
         *ret_skip = left > size;
         return size;
     case TAKE_COUNTED:

@@ -24,13 +24,6 @@ bool decode_value_take_counted(struct walk *w, const struct schema_field *field,
 /* Take the bytes of one value; false, with nothing consumed, if the payload is too short. */
 bool decode_value_take(struct walk *w, const struct schema_field *field, struct span *ret_bytes);
 
-/* Number of bytes before the first NUL of ${text}. */
-static inline size_t until_nul(const uint8_t *text, size_t size)
-{
-    const uint8_t *nul = size ? memchr(text, 0, size) : NULL;
-    return nul ? (size_t)(nul - text) : size;
-}
-
 /* Value of a property that is the length or count of a later one. */
 static inline uint32_t decode_number_of(struct span bytes)
 {

@@ -59,7 +59,7 @@ static bool take_ansi(struct walk *w, const struct schema_field *field, struct s
         return decode_value_take_counted(w, field, length_of(w, field), 1, ret_bytes);
     }
     struct span rest = reader_rest(&w->reader);
-    *ret_bytes = reader_take(&w->reader, until_nul(rest.data, rest.size));
+    *ret_bytes = reader_take(&w->reader, span_until_nul(rest).size);
     if (reader_left(&w->reader) >= 1) {
         reader_skip(&w->reader, 1);
     }
