@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/bytes.h"
 #include "decode/decode.h"
 #include "event/formats/event_format.h"
 #include "event/write/event_writer.h"
@@ -47,9 +48,7 @@ struct reading {
     struct buf out;
 };
 
-static bool carves; /* the next reading */
-
-static inline void reading_init(struct reading *r)
+static inline void reading_begin(struct reading *r, bool carves)
 {
     static const struct schema_cache_settings settings;
     static const struct event_writer_settings plain;
@@ -65,6 +64,16 @@ static inline void reading_init(struct reading *r)
     r->cache = schema_cache_create(&settings, &err);
     r->writer = event_writer_create(&plain, &err);
     assert_true(r->merge && r->cache && r->writer && decoder_init(&r->decoder, &err));
+}
+
+static inline void reading_init(struct reading *r)
+{
+    reading_begin(r, false);
+}
+
+static inline void carving_init(struct reading *r)
+{
+    reading_begin(r, true);
 }
 
 static inline void reading_fini(struct reading *r)
@@ -104,6 +113,23 @@ static inline struct span next_as(struct reading *r, const char *format)
     event_format_find(span_text(format))->event(r->writer, &event, &r->out);
     assert_false(r->out.failed);
     return span_first(buf_span(&r->out), r->out.size - 1);
+}
+
+/* Where these ASCII characters stand in the log as UTF-16, at or after ${at}. */
+static inline size_t find_wide(size_t at, const char *text)
+{
+    for (; at < put.size; at++) {
+        size_t n = 0;
+        while (text[n] && at + 2 * n + 1 < put.size &&
+               load_le16(put.bytes + at + 2 * n) == (uint8_t)text[n]) {
+            n++;
+        }
+        if (text[n] == '\0') {
+            return at;
+        }
+    }
+    fail_msg("%s is not in the log", text);
+    return at;
 }
 
 static inline bool holds(struct span text, const char *part)
