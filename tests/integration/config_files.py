@@ -291,12 +291,12 @@ class Config(unittest.TestCase):
         path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
                           f"outputs: [{{type: file, path: '{self.out}/o'}}]\nspool: {{mode: durable}}\n")
         self.folder.chmod(0o755)
-        program, nobody = BINARY, {}
+        program, account = BINARY, {}
         if os.geteuid() == 0:  # root always has a folder; the other user may not enter root's folders
-            program, nobody = shutil.copy(BINARY, self.folder), {"user": 65534}
+            program, account = shutil.copy(BINARY, self.folder), {"user": 65534}
         for command, code, words in (("check", DONE, "good, but it cannot run here"), ("run", USAGE, "")):
             done = subprocess.run([program, command, "-c", path], capture_output=True, text=True, check=False,
-                                  cwd=self.folder, timeout=TIMEOUT_S, env={}, **nobody)
+                                  cwd=self.folder, timeout=TIMEOUT_S, env={}, **account)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn("this system has no default for it. set agent.data_dir", done.stderr)
             self.assertIn(words, done.stdout)

@@ -434,10 +434,10 @@ class SystemsFolder(SpoolRig):
         self.program = BINARY
         self.options = {"env": os.environ | {"XDG_STATE_HOME": str(home)}}
         if os.geteuid() == 0:
-            nobody = 65534
-            self.options["user"] = nobody
+            other = 65534
+            self.options["user"] = other
             self.program = shutil.copy(BINARY, self.folder / "program")  # the other user may not enter root's folders
-            os.chown(home, nobody, nobody)
+            os.chown(home, other, other)
             for folder in (self.folder, Path(self.traces.name)):
                 folder.chmod(0o755)
         self.systems = home / "etwship"

@@ -125,7 +125,7 @@ static void sources_wait_once_for_outputs_that_take_nothing(void **state)
 }
 
 /* An output that reads the disk gets nothing by it. */
-static void batches_that_have_left_memory_hold_nobody_back(void **state)
+static void batches_that_have_left_memory_hold_no_source_back(void **state)
 {
     (void)state;
     struct spool_rig rig;
@@ -162,7 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sources_wait_only_while_the_fastest_output_of_every_stream_has_enough),
         cmocka_unit_test(sources_wait_once_for_outputs_that_take_nothing),
-        cmocka_unit_test(batches_that_have_left_memory_hold_nobody_back),
+        cmocka_unit_test(batches_that_have_left_memory_hold_no_source_back),
         cmocka_unit_test(a_stop_ends_the_wait_for_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
