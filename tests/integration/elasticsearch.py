@@ -19,6 +19,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.documents import sequence_of
 from support.ports import reserve_port
 from support.scripted_http import (LOST_BEFORE, LOST_BEHIND, Bulk, Fault, Reply, Server, every,
                                    script)
@@ -33,19 +34,11 @@ KILLS = 20 if FULL else 6
 TIMEOUT_S = 600
 
 DONE, LOSSES = 0, 3
-SEQUENCE = re.compile(rb'"etw":\{[^}]*"sequence":(\d+)')
-OWN = b'"provider":{"name":"etwship"'
 BUSY = (429, "es_rejected_execution_exception", "rejected execution of coordinating operation")
 NO_ROOM = (400, "illegal_argument_exception",
            "Validation Failed: 1: this action would add [2] shards, but this cluster currently has "
            "[1000]/[1000] maximum normal shards open;")
 WRONG = (400, "mapper_parsing_exception", "failed to parse field [data.a] of type [long]")
-
-
-def sequence_of(document):
-    """The number of an event; None for the agent's own events."""
-    found = None if OWN in document else SEQUENCE.search(document)
-    return found and int(found[1])
 
 
 class Elasticsearch(unittest.TestCase):

@@ -5,7 +5,6 @@ arrives meanwhile, nothing is lost, nothing is there twice, and the order in eac
 import collections
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.documents import sequence_of
 from support.ports import reserve_port
 from support.scripted_http import Bulk, Server
 
@@ -24,8 +24,6 @@ EVENTS = 6000
 TIMEOUT_S = 120
 
 DONE, LOSSES = 0, 3
-SEQUENCE = re.compile(rb'"etw":\{[^}]*"sequence":(\d+)')
-OWN = b'"provider":{"name":"etwship"'
 SHUT = "hol-etwship_sample_dns"
 
 # As Elasticsearch 8.19 and OpenSearch 2.19 say it.
@@ -54,12 +52,6 @@ REPLIES = {
 }
 # Of each event for itself.
 MAPPING = (400, "mapper_parsing_exception", "failed to parse field [data]")
-
-
-def sequence_of(document):
-    """The number of an event; None for the agent's own events."""
-    found = None if OWN in document else SEQUENCE.search(document)
-    return found and int(found[1])
 
 
 class Cluster(Bulk):
