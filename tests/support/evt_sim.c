@@ -258,6 +258,13 @@ void evt_sim_wrong_values(bool wrong)
     evt_sim_state.wrong_values = wrong;
 }
 
+void evt_sim_refuse_publishers(uint32_t code)
+{
+    evt_sim_enter();
+    evt_sim_state.publisher_code = code;
+    evt_sim_leave(0);
+}
+
 size_t evt_sim_opened_publishers(void)
 {
     return evt_sim_state.publishers;

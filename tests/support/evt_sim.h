@@ -67,6 +67,9 @@ void evt_sim_slow_render(uint32_t ms);
 void evt_sim_fail_render(uint64_t id);
 void evt_sim_wrong_values(bool wrong);
 
+/* EvtOpenPublisherMetadata fails with ${code}; 0: it does not. */
+void evt_sim_refuse_publishers(uint32_t code);
+
 /* The number of calls of EvtOpenPublisherMetadata, and the language of the last one. */
 size_t evt_sim_opened_publishers(void);
 uint32_t evt_sim_locale(void);

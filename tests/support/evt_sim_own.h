@@ -65,6 +65,7 @@ extern struct evt_sim_state {
     uint64_t fail_render;
     bool wrong_values;
     size_t publishers;
+    uint32_t publisher_code; /* for which none can be opened */
     uint32_t locale;
 } evt_sim_state;
 

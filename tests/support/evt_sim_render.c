@@ -114,6 +114,9 @@ evt_handle evt_sim_open_publisher(evt_handle session, const evt_char *publisher,
     evt_sim_enter();
     evt_sim_state.publishers++;
     evt_sim_state.locale = locale;
+    if (evt_sim_state.publisher_code) {
+        return evt_sim_fail_handle(evt_sim_state.publisher_code);
+    }
     if (publisher[0] == 'M' && publisher[1] == 'i' && publisher[2] == 's') {
         return evt_sim_fail_handle(EVT_ERROR_PUBLISHER_NOT_FOUND);
     }

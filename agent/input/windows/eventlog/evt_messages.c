@@ -4,44 +4,35 @@
 
 #include "base/map.h"
 #include "etw/etw_text.h"
+#include "input/windows/eventlog/evt_publishers.h"
+#include "platform/plat_clock.h"
 
 enum {
-    MAX_OPEN = 256,
     MAX_TOLD = 4096,
-    NAME_CHARS = 512,
     MAX_CHARS = 64 * 1024,
     LANGUAGE_CHARS = 86, /* LOCALE_NAME_MAX_LENGTH + 1 */
 };
 
-struct publisher {
-    char *name;
-    size_t name_size;
-    evt_handle handle; /* NULL: it cannot be opened */
-    uint32_t code;     /* why not */
-};
-
 struct evt_messages {
     const struct evt_api *api;
-    uint32_t locale;
-    struct publisher publishers[MAX_OPEN];
-    size_t count;
-    size_t oldest;
+    struct evt_publishers publishers;
     struct map told; /* publishers whose lack of a message was reported */
     evt_char text[MAX_CHARS];
 };
 
-static bool find_locale(struct evt_messages *messages, const char *language, struct error *err)
+/* 0 with ${err} set: Windows does not know ${language}. */
+static uint32_t find_locale(const struct evt_api *api, const char *language, struct error *err)
 {
     evt_char name[LANGUAGE_CHARS];
-    if (!language) {
-        return true;
+    uint32_t locale = 0;
+    if (api->locale && etw_text_encode(span_text(language), name, LANGUAGE_CHARS, NULL)) {
+        locale = api->locale(name);
     }
-    if (messages->api->locale && etw_text_encode(span_text(language), name, LANGUAGE_CHARS, NULL)) {
-        messages->locale = messages->api->locale(name);
+    if (!locale) {
+        error_set(err, ERR_CONFIG, "language: Windows does not know '%s'. write one such as en-US",
+            language);
     }
-    return messages->locale ||
-           error_set(err, ERR_CONFIG,
-               "language: Windows does not know '%s'. write one such as en-US", language);
+    return locale;
 }
 
 struct evt_messages *evt_messages_create(const char *language, struct error *err)
@@ -53,19 +44,13 @@ struct evt_messages *evt_messages_create(const char *language, struct error *err
     }
     messages->api = evt_api_get();
     map_init(&messages->told, MAX_TOLD);
-    if (!find_locale(messages, language, err)) {
+    uint32_t locale = language ? find_locale(messages->api, language, err) : 0;
+    evt_publishers_init(&messages->publishers, messages->api, locale);
+    if (language && !locale) {
         evt_messages_destroy(messages);
         return NULL;
     }
     return messages;
-}
-
-static void close_publisher(struct evt_messages *messages, struct publisher *publisher)
-{
-    if (publisher->handle) {
-        messages->api->EvtClose(publisher->handle);
-    }
-    free(publisher->name);
 }
 
 void evt_messages_destroy(struct evt_messages *messages)
@@ -73,9 +58,7 @@ void evt_messages_destroy(struct evt_messages *messages)
     if (!messages) {
         return;
     }
-    for (size_t i = 0; i < messages->count; i++) {
-        close_publisher(messages, &messages->publishers[i]);
-    }
+    evt_publishers_fini(&messages->publishers);
     size_t cursor = 0;
     const struct map_slot *slot;
     while ((slot = map_next(&messages->told, &cursor))) {
@@ -83,46 +66,6 @@ void evt_messages_destroy(struct evt_messages *messages)
     }
     map_fini(&messages->told);
     free(messages);
-}
-
-static struct publisher *place_for(struct evt_messages *messages)
-{
-    if (messages->count < MAX_OPEN) {
-        return &messages->publishers[messages->count++];
-    }
-    struct publisher *publisher = &messages->publishers[messages->oldest];
-    messages->oldest = (messages->oldest + 1) % MAX_OPEN;
-    close_publisher(messages, publisher);
-    return publisher;
-}
-
-/* Returns 0 and sets ${ret_handle}, or returns the Win32 error for which the publisher cannot be
- * opened. */
-static uint32_t find_publisher(
-    struct evt_messages *messages, struct span name, evt_handle *ret_handle)
-{
-    const struct evt_api *api = messages->api;
-    for (size_t i = 0; i < messages->count; i++) {
-        const struct publisher *publisher = &messages->publishers[i];
-        if (span_equal(span_make(publisher->name, publisher->name_size), name)) {
-            *ret_handle = publisher->handle;
-            return publisher->code;
-        }
-    }
-    evt_char wide[NAME_CHARS];
-    char *copy = span_copy(name);
-    if (!copy || !etw_text_encode(name, wide, NAME_CHARS, NULL)) {
-        uint32_t code = copy ? EVT_ERROR_INVALID_PARAMETER : EVT_ERROR_NOT_ENOUGH_MEMORY;
-        free(copy);
-        return code;
-    }
-    struct publisher *publisher = place_for(messages);
-    *publisher = (struct publisher){.name = copy,
-        .name_size = name.size,
-        .handle = api->EvtOpenPublisherMetadata(NULL, wide, NULL, messages->locale, 0)};
-    publisher->code = publisher->handle ? EVT_OK : api->last_error();
-    *ret_handle = publisher->handle;
-    return publisher->code;
 }
 
 /* Windows leaves an insert without a value, or one too many, in the text as it is. .NET takes the
@@ -170,7 +113,8 @@ bool evt_messages_add(struct evt_messages *messages, evt_handle handle, struct s
         return true;
     }
     evt_handle publisher;
-    uint32_t code = find_publisher(messages, provider, &publisher);
+    uint32_t code = evt_publishers_find(
+        &messages->publishers, provider, plat_monotonic_ns(), &publisher);
     if (code == EVT_OK) {
         code = format(messages, publisher, handle, &chars);
     }

@@ -6,9 +6,7 @@
 
 /*
  * Messages of events in one language. The event's publisher on this machine has them
- * (EvtFormatMessage), including the texts of parameters such as %%1843. Publishers stay open,
- * because opening one takes milliseconds. Beyond a maximum, the publisher that was opened first is
- * closed.
+ * (EvtFormatMessage), including the texts of parameters such as %%1843.
  */
 struct evt_messages;
 
