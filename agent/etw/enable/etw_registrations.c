@@ -166,6 +166,15 @@ bool etw_registrations_are_of_processes(const struct guid *provider)
     return are_so;
 }
 
+bool etw_registrations_have_driver(const struct guid *provider)
+{
+    struct etw_registrations *found = malloc(sizeof(*found));
+    bool have_one = found && etw_registrations_query(provider, found, NULL) && found->known &&
+                    found->registered_count > found->process_count;
+    free(found);
+    return have_one;
+}
+
 /* ---- one session ----------------------------------------------------------------------------- */
 
 struct one_session {

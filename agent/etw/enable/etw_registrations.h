@@ -38,6 +38,9 @@ bool etw_registrations_query(
 /* True if it is registered, and only by processes: no driver logs its events. */
 bool etw_registrations_are_of_processes(const struct guid *provider);
 
+/* True if a driver has registered it. */
+bool etw_registrations_have_driver(const struct guid *provider);
+
 /* One session's enablement of a provider over all of its instances. An instance may be listed
  * several times, once per way of enabling; the entries are merged. */
 struct etw_provider_enabled {

@@ -118,13 +118,14 @@ static void a_provider_is_of_processes_if_no_driver_has_registered_it(void **sta
     static const struct {
         uint32_t pids[2];
         uint32_t flags, result;
-        bool expected;
+        bool expected, has_driver;
     } rows[] = {
-        {{880, 12}, 0, 0, true},
-        {{880, 12}, 2, 0, true}, /* registered after a session had enabled it */
-        {{880, 0}, 0, 0, false}, {{0, 880}, 2, 0, false}, {{880, 4}, 0, 0, false},
-        {{880, 12}, 0, ETW_ERROR_ACCESS_DENIED, false},
-        {{880, 12}, 0, ETW_ERROR_WMI_GUID_NOT_FOUND, false}, /* not registered */
+        {{880, 12}, 0, 0, true, false},
+        {{880, 12}, 2, 0, true, false}, /* registered after a session had enabled it */
+        {{880, 0}, 0, 0, false, true}, {{880, 4}, 0, 0, false, true},
+        {{0, 880}, 2, 0, false, false}, /* a session has enabled it, no driver registered it */
+        {{880, 12}, 0, ETW_ERROR_ACCESS_DENIED, false, false},
+        {{880, 12}, 0, ETW_ERROR_WMI_GUID_NOT_FOUND, false, false}, /* not registered */
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -134,6 +135,7 @@ static void a_provider_is_of_processes_if_no_driver_has_registered_it(void **sta
         add_instance(0, rows[i].pids[1], rows[i].flags, true);
         answer_result = rows[i].result;
         assert_int_equal(etw_registrations_are_of_processes(&provider), rows[i].expected);
+        assert_int_equal(etw_registrations_have_driver(&provider), rows[i].has_driver);
     }
 }
 

@@ -204,6 +204,28 @@ static void a_classic_provider_is_taken_from_no_session_that_was_not_named(void 
     }
 }
 
+/* With EVENT_FILTER_TYPE_PID a driver's registration is not enabled (event_filter_descriptor on
+ * learn.microsoft.com). */
+static void a_drivers_provider_with_process_ids_is_warned_of(void **state)
+{
+    (void)state;
+    for (int is_driver = 0; is_driver <= 1; is_driver++) {
+        struct rig rig;
+        rig_init(&rig, NULL);
+        etw_sim_provider_add(
+            rig.sim, &(struct etw_sim_provider_options){
+                         .guid = provider_guid, .kernel_mode = is_driver, .pid = 900});
+        struct provider_spec spec = rig_spec(provider_text);
+        spec.pid_count = 1;
+        spec.pids[0] = 900;
+        rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+        rig_await(&rig, is_enabled, NAME);
+        rig_stop(&rig);
+        assert_int_equal(rig_has_note(&rig, "because of `pids`"), is_driver);
+        rig_fini(&rig);
+    }
+}
+
 static void a_group_brings_its_members_but_those_left_out(void **state)
 {
     (void)state;
@@ -508,6 +530,7 @@ int main(void)
         cmocka_unit_test(states_are_asked_for_again_after_a_while),
         cmocka_unit_test(the_kernels_providers_have_the_state_of_the_session),
         cmocka_unit_test(system_providers_of_a_windows_without_them_are_told),
+        cmocka_unit_test(a_drivers_provider_with_process_ids_is_warned_of),
         cmocka_unit_test(a_group_brings_its_members_but_those_left_out),
         cmocka_unit_test(ids_of_processes_have_all_their_32_bits),
         cmocka_unit_test(a_drivers_events_are_not_lost_to_rules_about_processes),
