@@ -408,23 +408,88 @@ static bool has_lost_its_reader(const struct etw_session *s, struct error *err)
                          etw_api_reason(code), code);
 }
 
-/* The session stays open until the next attempt: a stop meanwhile ends it in order. False: the sink
- * stopped. */
-static bool rest_without_reader(struct etw_session *s)
+/* How a turn ended: from entering the session to when it has to be entered again. */
+enum turn { TURN_AGAIN, TURN_OVER, TURN_FAILED };
+
+/* It could not be entered. */
+static enum turn miss(struct etw_session *s, const struct error *why, struct error *err)
+{
+    if (is_over(s)) {
+        return TURN_OVER;
+    }
+    if (why->code == ERR_CONFIG || s->env.once) {
+        *err = *why;
+        leave(s, !s->plan->keeps);
+        etw_session_end_unclaimed(s);
+        return TURN_FAILED;
+    }
+    etw_session_guard_failed(s, why);
+    etw_session_tell_failure(s, why);
+    return rest(s) ? TURN_AGAIN : TURN_OVER;
+}
+
+/* Reading has ended with ${why}. The session stays open until the next turn: a stop meanwhile ends
+ * it in order. */
+static enum turn lose_reader(struct etw_session *s, const struct error *why, struct error *err)
 {
     struct etw_session_state state;
+    if (s->env.once) {
+        *err = *why;
+        leave(s, !s->plan->keeps);
+        return TURN_FAILED;
+    }
+    etw_session_note(s, INPUT_NOTE_WARNING, "%s", why->text);
+    etw_session_tell_trouble(s, why->text);
     miss_the_rest(s, "reader_failed");
     end_consumer(s, true);
     bool known = etw_control_query(s->plan->name, &state, NULL);
     etw_session_tell_losses(s, known ? &state : NULL);
     etw_session_guard_tell(s);
-    return rest(s);
+    return rest(s) ? TURN_AGAIN : TURN_OVER;
+}
+
+static enum turn take_turn(struct etw_session *s, struct error *err)
+{
+    struct error why = {0};
+    if (!etw_session_guard_allows(s)) {
+        return rest(s) ? TURN_AGAIN : TURN_OVER;
+    }
+    if (!enter(s, &why)) {
+        return miss(s, &why, err);
+    }
+    s->last_failure.text[0] = 0;
+    etw_session_tell_trouble(s, NULL);
+    if (serve(s) || (s->consume && etw_consume_is_refused(s->consume))) {
+        return TURN_OVER;
+    }
+    if (has_no_targets(s)) {
+        leave(s, true);
+        return TURN_AGAIN;
+    }
+    if (has_lost_its_reader(s, &why)) {
+        return lose_reader(s, &why, err);
+    }
+    handle_foreign_stop(s);
+    if (s->env.once) {
+        error_set(err, ERR_STOPPED, "%s was stopped by another program", s->plan->name);
+        return TURN_FAILED;
+    }
+    return TURN_AGAIN;
+}
+
+static void end(struct etw_session *s)
+{
+    bool passes_on = etw_session_begin_end(s);
+    if (s->targets && !passes_on) {
+        etw_targets_stop(s->targets);
+    }
+    leave(s, !s->plan->keeps && !s->passed_on);
+    etw_session_guard_tell_all(s);
 }
 
 enum input_end etw_session_run(
     struct etw_session *s, const struct input_sink *sink, struct error *err)
 {
-    bool more = true;
     if (s->plan->keeps && !s->env.data_dir && s->plan->on_existing != LIVE_EXISTING_ATTACH) {
         etw_session_note(s, INPUT_NOTE_WARNING,
             "keep_on_restart: without agent.data_dir the next run cannot recognise the session, so "
@@ -436,64 +501,16 @@ enum input_end etw_session_run(
     s->missing_why = "not_running";
     /* a handed-over session is read before it ends, even if a stop is requested already */
     bool takes_over = s->env.takeover.size != 0 && !s->targets;
-    while (more && (takes_over || !must_stop(s))) {
-        struct error why = {0};
+    enum turn turn = TURN_AGAIN;
+    while (turn == TURN_AGAIN && (takes_over || !must_stop(s))) {
         takes_over = false;
-        if (!etw_session_guard_allows(s)) {
-            more = rest(s);
-            continue;
-        }
-        if (!enter(s, &why)) {
-            if (is_over(s)) {
-                break;
-            }
-            if (why.code == ERR_CONFIG || s->env.once) {
-                *err = why;
-                leave(s, !s->plan->keeps);
-                etw_session_end_unclaimed(s);
-                return INPUT_FAILED;
-            }
-            etw_session_guard_failed(s, &why);
-            etw_session_tell_failure(s, &why);
-            more = rest(s);
-            continue;
-        }
-        s->last_failure.text[0] = 0;
-        etw_session_tell_trouble(s, NULL);
-        if (serve(s)) {
-            break;
-        }
-        if (s->consume && etw_consume_is_refused(s->consume)) {
-            break;
-        }
-        if (has_no_targets(s)) {
-            leave(s, true);
-            continue;
-        }
-        if (has_lost_its_reader(s, &why)) {
-            if (s->env.once) {
-                *err = why;
-                leave(s, !s->plan->keeps);
-                return INPUT_FAILED;
-            }
-            etw_session_note(s, INPUT_NOTE_WARNING, "%s", why.text);
-            etw_session_tell_trouble(s, why.text);
-            more = rest_without_reader(s);
-            continue;
-        }
-        handle_foreign_stop(s);
-        if (s->env.once) {
-            error_set(err, ERR_STOPPED, "%s was stopped by another program", s->plan->name);
-            return INPUT_FAILED;
-        }
+        turn = take_turn(s, err);
+    }
+    if (turn == TURN_FAILED) {
+        return INPUT_FAILED;
     }
     bool over = is_over(s);
-    bool passes_on = etw_session_begin_end(s);
-    if (s->targets && !passes_on) {
-        etw_targets_stop(s->targets);
-    }
-    leave(s, !s->plan->keeps && !s->passed_on);
-    etw_session_guard_tell_all(s);
+    end(s);
     return over ? INPUT_DONE : INPUT_STOPPED;
 }
 
