@@ -9,6 +9,7 @@
 #include "app/config/app_shape.h"
 #include "app/plan/app_budgets.h"
 #include "app/plan/app_scope.h"
+#include "app/plan/session_selection.h"
 #include "event/formats/event_format.h"
 #include "platform/plat_clock.h"
 #include "platform/plat_system.h"
@@ -19,19 +20,6 @@
  * with rules, and of each stream.
  */
 enum { MAX_PLAN_BYTES = 256 * 1024 * 1024 };
-
-struct provider_gate {
-    struct provider_selection *selection; /* of this entry alone */
-    struct gate gate;
-};
-
-struct session_selection {
-    struct provider_selection *selection; /* of all entries; NULL: everything */
-    struct provider_gate *gates;          /* entries with rules of their own */
-    size_t gate_count;
-    /* only what was switched on comes: kernel events and members of groups belong, too */
-    bool is_live;
-};
 
 /* ---- filters --------------------------------------------------------------------------------- */
 
@@ -106,63 +94,6 @@ static size_t count_filters(const struct app_config *config)
 }
 
 /* ---- providers of a session ------------------------------------------------------------------ */
-
-static bool passes_gate(
-    const struct provider_gate *gate, struct filter_scratch *scratch, const struct event *event)
-{
-    size_t rule = 0;
-    if (!provider_selection_passes(gate->selection, event)) {
-        return true;
-    }
-    bool keep = filter_event(gate->gate.filter, scratch, event, &rule) == FILTER_KEEP;
-    atomic_fetch_add_explicit(&gate->gate.hits[rule], 1, memory_order_relaxed);
-    if (!keep) {
-        atomic_fetch_add_explicit(&gate->gate.dropped[rule], 1, memory_order_relaxed);
-    }
-    return keep;
-}
-
-static bool wants(const void *self, const struct event *event)
-{
-    const struct session_selection *selection = self;
-    return provider_selection_passes(selection->selection, event) ||
-           (selection->is_live && !provider_selection_knows(selection->selection, event));
-}
-
-static bool selects(const void *self, struct filter_scratch *scratch, const struct event *event)
-{
-    const struct session_selection *selection = self;
-    for (size_t i = 0; i < selection->gate_count; i++) {
-        if (!passes_gate(&selection->gates[i], scratch, event)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* What the rules of entries do to an event that was selected: for each, find what decided again. */
-static void edit(const void *self, struct filter_scratch *scratch, const struct event *event,
-    struct event_editor *editor)
-{
-    const struct session_selection *selection = self;
-    for (size_t i = 0; i < selection->gate_count; i++) {
-        const struct provider_gate *gate = &selection->gates[i];
-        const struct filter *filter = gate->gate.filter;
-        if (!filter_has_edits(filter) || !provider_selection_passes(gate->selection, event)) {
-            continue;
-        }
-        size_t decided = 0;
-        size_t cursor = 0;
-        size_t rule;
-        scratch->asks_again = true;
-        filter_event(filter, scratch, event, &decided);
-        scratch->asks_again = false;
-        while (filter_edit_next(filter, scratch, event, decided, &cursor, &rule)) {
-            atomic_fetch_add_explicit(&gate->gate.hits[rule], 1, memory_order_relaxed);
-            filter_edit_apply(filter, rule, editor, scratch);
-        }
-    }
-}
 
 static bool plan_budgets(struct agent_plan *plan, const struct app_config *all, size_t index,
     const struct provider_spec *specs, struct error *err)
@@ -239,6 +170,39 @@ static bool plan_scopes(struct agent_plan *plan, const struct agent_plan_setting
     return ok;
 }
 
+/* The filters that entries of session ${index} have of their own. ${ret_entries}: by entry, NULL:
+ * it has none. */
+static bool plan_gates(struct agent_plan *plan, const struct agent_plan_settings *settings,
+    size_t index, const struct provider_spec *specs, struct session_selection *selection,
+    const struct filter **ret_entries, struct error *err)
+{
+    const struct app_session *config = plan->session_configs[index];
+    const struct app_provider *providers = config->providers.items;
+    for (size_t i = 0; i < config->providers.count; i++) {
+        if (providers[i].filters.count == 0) {
+            continue;
+        }
+        struct provider_gate *gate = &selection->gates[selection->gate_count];
+        if (!settings->for_words) {
+            gate->selection = provider_selection_create_from(&specs[i], 1, false, err);
+            if (!gate->selection) {
+                return false;
+            }
+        }
+        selection->gate_count++;
+        if (!compile(plan, &providers[i].filters, "providers of session ", config->name,
+                &gate->gate, err)) {
+            return false;
+        }
+        ret_entries[i] = gate->gate.filter;
+        if (filter_has_edits(gate->gate.filter)) {
+            plan->sessions[index].rules.edits = session_selection_edit;
+        }
+    }
+    plan->sessions[index].rules.selects = selection->gate_count ? session_selection_selects : NULL;
+    return true;
+}
+
 static bool plan_providers(struct agent_plan *plan, const struct agent_plan_settings *settings,
     size_t index, struct session_selection *selection, struct error *err)
 {
@@ -255,12 +219,11 @@ static bool plan_providers(struct agent_plan *plan, const struct agent_plan_sett
     if (!specs || !selection->gates || !entries) {
         return error_set(err, ERR_MEMORY, "out of memory for providers");
     }
-    bool ok = true;
     for (size_t i = 0; i < count; i++) {
         specs[i] = providers[i].spec;
     }
     /* As the session does that wrote a boot file: its reader has the same providers. */
-    ok = app_providers_resolve(all, plan->events_of[index], specs, err);
+    bool ok = app_providers_resolve(all, plan->events_of[index], specs, err);
     for (size_t i = 0; !ok && settings->for_words && i < count; i++) {
         specs[i] = providers[i].spec;
     }
@@ -270,27 +233,8 @@ static bool plan_providers(struct agent_plan *plan, const struct agent_plan_sett
             specs, count, selection->is_live, err);
         ok = selection->selection != NULL;
     }
-    for (size_t i = 0; ok && i < count; i++) {
-        if (providers[i].filters.count == 0) {
-            continue;
-        }
-        struct provider_gate *gate = &selection->gates[selection->gate_count];
-        gate->selection = settings->for_words
-                              ? NULL
-                              : provider_selection_create_from(&specs[i], 1, false, err);
-        ok = gate->selection || settings->for_words;
-        if (ok) {
-            selection->gate_count++;
-            ok = compile(plan, &providers[i].filters, "providers of session ", config->name,
-                &gate->gate, err);
-            entries[i] = gate->gate.filter;
-            if (ok && filter_has_edits(gate->gate.filter)) {
-                plan->sessions[index].rules.edits = edit;
-            }
-        }
-    }
-    plan->sessions[index].rules.selects = selection->gate_count ? selects : NULL;
-    return ok && (!selection->is_live || plan_scopes(plan, settings, index, entries, specs, err));
+    return ok && plan_gates(plan, settings, index, specs, selection, entries, err) &&
+           (!selection->is_live || plan_scopes(plan, settings, index, entries, specs, err));
 }
 
 /* ---- outputs and streams --------------------------------------------------------------------- */
@@ -449,7 +393,7 @@ static bool plan_session(struct agent_plan *plan, size_t index,
     }
     if (config->providers.count) {
         struct session_selection *selection = &plan->selections[index];
-        session->rules.wants = wants;
+        session->rules.wants = session_selection_wants;
         session->rules.selection = selection;
         return plan_providers(plan, settings, index, selection, err);
     }
@@ -547,12 +491,7 @@ bool agent_plan_init(
 void agent_plan_fini(struct agent_plan *plan)
 {
     for (size_t i = 0; i < plan->session_count; i++) {
-        struct session_selection *selection = &plan->selections[i];
-        for (size_t k = 0; k < selection->gate_count; k++) {
-            provider_selection_destroy(selection->gates[k].selection);
-        }
-        free(selection->gates);
-        provider_selection_destroy(selection->selection);
+        session_selection_fini(&plan->selections[i]);
         plat_codepage_fini(&plan->codepages[i]);
     }
     for (size_t i = 0; i < plan->filter_count; i++) {
