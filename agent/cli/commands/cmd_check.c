@@ -242,14 +242,44 @@ static bool reads_all(struct check *check)
     return good;
 }
 
+/* Look the configuration up in its definitions, if asked to, and print what it means. */
+static int show(const struct cli_args *args, struct check *check)
+{
+    struct schema_cache *cache = NULL;
+    struct explain explain;
+    struct error err;
+    int exit_code = EXIT_FAILED;
+    bool good = true;
+    if (cli_value(args, "resolve")) {
+        cache = app_providers_schemas(check->config, cli_warn, NULL, &err);
+        good = cache && (resolve(check, cache) || error_set(&err, ERR_MEMORY, "out of memory"));
+    }
+    good = good && find_typed(check, &err);
+    bool explains = good && check->verbose && !cli_value(args, "json");
+    if (explains) {
+        good = explain_init(&explain, check->config, cli_warn, &err);
+        check->explain = &explain;
+    }
+    if (good) {
+        exit_code = finish(args, check);
+    } else {
+        cli_error("%s", err.text);
+    }
+    if (explains) {
+        explain_fini(&explain);
+    }
+    free(check->facts);
+    free_typed(check);
+    schema_cache_destroy(cache);
+    return exit_code;
+}
+
 static int check_config(
     const struct cli_args *args, const struct app_config *config, enum service_account account)
 {
     static struct check check;
     static char path[CONFIG_OPTIONS_PATH_BYTES];
-    struct schema_cache *cache = NULL;
-    struct error err;
-    int exit_code = EXIT_FAILED;
+    int exit_code = EXIT_USAGE;
     check = (struct check){.config = config,
         .path = config_options_path(args, path),
         .verbose = cli_value(args, "verbose") != NULL};
@@ -259,38 +289,13 @@ static int check_config(
     config_report_init(&check.refusals);
     check.refusals.kind = "not here";
     check.can_run = app_config_can_run(config, &check.refusals);
-    if (!reads_all(&check)) {
-        config_report_fini(&check.warnings);
-        config_report_fini(&check.refusals);
-        return EXIT_USAGE;
+    if (reads_all(&check)) {
+        app_warnings_find(config, &check.warnings);
+        app_account_find(config, account, &check.warnings);
+        app_trust_find(config, app_trust_matters() ? APP_TRUST_CONFIG : APP_TRUST_OUTPUTS,
+            APP_TRUST_CHECKER, warn_of_trust, &check);
+        exit_code = show(args, &check);
     }
-    app_warnings_find(config, &check.warnings);
-    app_account_find(config, account, &check.warnings);
-    app_trust_find(config, app_trust_matters() ? APP_TRUST_CONFIG : APP_TRUST_OUTPUTS,
-        APP_TRUST_CHECKER, warn_of_trust, &check);
-    bool good = true;
-    if (cli_value(args, "resolve")) {
-        cache = app_providers_schemas(config, cli_warn, NULL, &err);
-        good = cache && (resolve(&check, cache) || error_set(&err, ERR_MEMORY, "out of memory"));
-    }
-    good = good && find_typed(&check, &err);
-    struct explain explain;
-    bool explains = good && check.verbose && !cli_value(args, "json");
-    if (explains) {
-        good = explain_init(&explain, config, cli_warn, &err);
-        check.explain = &explain;
-    }
-    if (good) {
-        exit_code = finish(args, &check);
-    } else {
-        cli_error("%s", err.text);
-    }
-    if (explains) {
-        explain_fini(&explain);
-    }
-    free(check.facts);
-    free_typed(&check);
-    schema_cache_destroy(cache);
     config_report_fini(&check.warnings);
     config_report_fini(&check.refusals);
     return exit_code;
