@@ -20,14 +20,14 @@ struct queue {
     struct batch_list batches;
     size_t cursor_count;
     uint64_t last_number;
-    size_t ahead; /* bytes of batches that no cursor has got */
+    size_t ahead;           /* bytes of batches that no cursor has got */
+    struct plat_cond ready; /* cursors wait for the next batch */
 };
 
 struct cursor {
     struct spool_reader reader;
     struct batch *next;
     bool restless;
-    struct plat_cond ready;
 };
 
 struct spool_memory {
@@ -63,7 +63,6 @@ static bool add_cursor(struct spool *base, const struct spool_reader *reader, si
     }
     struct cursor *cursor = &spool->cursors[spool->cursor_count];
     cursor->reader = *reader;
-    plat_cond_init(&cursor->ready);
     spool->streams[reader->stream].cursor_count++;
     *ret_backlog = (struct spool_backlog){.batches = 0};
     *ret_cursor = spool->cursor_count++;
@@ -115,6 +114,7 @@ static void look_at_the_clock(struct spool_memory *spool)
     }
 }
 
+/* Whoever waits is woken when the mutex is free: it would only wait for that. */
 static void append(struct spool *base, size_t stream, struct batch *batch)
 {
     struct spool_memory *spool = self_of(base);
@@ -135,14 +135,18 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
     spool->records += batch->piece.count;
     batch_list_add(&queue->batches, batch);
     queue->ahead += batch->memory;
+    bool is_awaited = false;
     for (size_t i = 0; i < spool->cursor_count; i++) {
         struct cursor *cursor = &spool->cursors[i];
         if (cursor->reader.stream == stream && !cursor->next) {
             cursor->next = batch;
-            plat_cond_broadcast(&cursor->ready);
+            is_awaited = true;
         }
     }
     plat_mutex_unlock(&spool->mutex);
+    if (is_awaited) {
+        plat_cond_broadcast(&queue->ready);
+    }
 }
 
 /* A cursor gets ${batch}. Sources that wait are woken for several batches at once. */
@@ -162,6 +166,7 @@ static enum spool_next next(
 {
     struct spool_memory *spool = self_of(base);
     struct cursor *cursor = &spool->cursors[index];
+    struct queue *queue = &spool->streams[cursor->reader.stream];
     enum spool_next result = SPOOL_NOTHING;
     bool in_time = true;
     uint64_t restless_ns = plat_monotonic_ns() + spool_restless_ns;
@@ -169,7 +174,7 @@ static enum spool_next next(
     while (!cursor->next && !spool->closed && in_time) {
         bool soon = cursor->restless && restless_ns < deadline_ns;
         in_time = plat_cond_wait_until(
-            &cursor->ready, &spool->mutex, soon ? restless_ns : deadline_ns);
+            &queue->ready, &spool->mutex, soon ? restless_ns : deadline_ns);
     }
     if (cursor->next) {
         *ret_item = (struct spool_item){.batch = cursor->next,
@@ -177,7 +182,7 @@ static enum spool_next next(
             .stream_hash = cursor->reader.stream_hash,
             .route = cursor->reader.route,
             .bytes = cursor->next->memory};
-        take(spool, &spool->streams[cursor->reader.stream], cursor->next);
+        take(spool, queue, cursor->next);
         cursor->next = cursor->next->next;
         result = SPOOL_BATCH;
     } else if (spool->closed) {
@@ -192,7 +197,7 @@ static void set_restless(struct spool *base, size_t index, bool restless)
     struct spool_memory *spool = self_of(base);
     plat_mutex_lock(&spool->mutex);
     spool->cursors[index].restless = restless;
-    plat_cond_broadcast(&spool->cursors[index].ready);
+    plat_cond_broadcast(&spool->streams[spool->cursors[index].reader.stream].ready);
     plat_mutex_unlock(&spool->mutex);
 }
 
@@ -220,8 +225,8 @@ static void close_spool(struct spool *base)
     struct spool_memory *spool = self_of(base);
     plat_mutex_lock(&spool->mutex);
     spool->closed = true;
-    for (size_t i = 0; i < spool->cursor_count; i++) {
-        plat_cond_broadcast(&spool->cursors[i].ready);
+    for (size_t i = 0; i < spool->stream_count; i++) {
+        plat_cond_broadcast(&spool->streams[i].ready);
     }
     plat_mutex_unlock(&spool->mutex);
 }
@@ -252,9 +257,7 @@ static void destroy(struct spool *base)
         while ((batch = batch_list_take(&spool->streams[i].batches))) {
             batch_destroy(batch);
         }
-    }
-    for (size_t i = 0; i < spool->cursor_count; i++) {
-        plat_cond_fini(&spool->cursors[i].ready);
+        plat_cond_fini(&spool->streams[i].ready);
     }
     plat_cond_fini(&spool->room);
     plat_mutex_fini(&spool->mutex);
@@ -386,6 +389,9 @@ struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct 
         }
         error_set(err, ERR_MEMORY, "out of memory for batches");
         return NULL;
+    }
+    for (size_t i = 0; i < stream_count; i++) {
+        plat_cond_init(&spool->streams[i].ready);
     }
     if (!epochs_draw(&spool->epoch, err)) {
         destroy(&spool->base);
