@@ -135,6 +135,25 @@ static void offer(struct sealer *sealer, const struct slab *slab, const struct p
     ledger_offer(sealer->settings.ledger, output, count + rolled->events, 0, own);
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Wake the clock if it would look too late. It is not woken for each of thousands of batches a
+ * second, nor for one that is sealed by now. */
+static void tell_clock(struct sealer *sealer, const struct slab *slab, uint64_t now_ns)
+{
+    const struct sealer_session *session = &sealer->settings.sessions[slab->session];
+    uint64_t due = earlier(sealer_next_window(sealer), now_ns + trim_every_ns);
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        due = earlier(due, sealer_due(&sealer->streams[session->streams[i]]));
+    }
+    if (due < sealer->clock_ns) {
+        plat_cond_signal(&sealer->opened);
+    }
+}
+
 static void add_slab(struct sealer *sealer, struct slab *slab)
 {
     const struct sealer_session *session = &sealer->settings.sessions[slab->session];
@@ -161,7 +180,7 @@ static void add_slab(struct sealer *sealer, struct slab *slab)
     if (slab->kind == SLAB_RECORDS) {
         sealer_close_windows_of(sealer, slab->session, slab->times.to, now_ns);
     }
-    sealer_tell_clock(sealer, sealer_next_window(sealer));
+    tell_clock(sealer, slab, now_ns);
 }
 
 /* Report that there was no room. */
@@ -307,16 +326,10 @@ static uint64_t seal_old(struct sealer *sealer, uint64_t now)
     sealer_close_windows(sealer, 0, now);
     uint64_t next = sealer_next_window(sealer);
     for (size_t i = 0; i < sealer->settings.stream_count; i++) {
-        const struct batch *open = sealer->streams[i].open;
-        if (!open) {
-            continue;
-        }
-        uint64_t due = open->opened_ns + sealer->streams[i].settings->max_age_ns;
-        if (due <= now) {
+        if (sealer_due(&sealer->streams[i]) <= now) {
             sealer_seal(sealer, i);
-        } else if (due < next) {
-            next = due;
         }
+        next = earlier(next, sealer_due(&sealer->streams[i]));
     }
     return next;
 }
@@ -343,9 +356,9 @@ static void run_clock(void *self)
             continue;
         }
         uint64_t next = seal_old(sealer, now);
-        sealer->clock_ns = trim_ns < next ? trim_ns : next;
+        sealer->clock_ns = earlier(trim_ns, next);
         plat_cond_wait_until(&sealer->opened, &sealer->mutex, sealer->clock_ns);
-        if (trim_ns == UINT64_MAX) { /* a batch was opened */
+        if (trim_ns == UINT64_MAX) { /* there was a slab */
             trim_ns = plat_monotonic_ns() + trim_every_ns;
         }
     }

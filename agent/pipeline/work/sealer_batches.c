@@ -24,11 +24,9 @@ void sealer_wait_for_memory(void)
     plat_sleep_ms(RETRY_MS);
 }
 
-void sealer_tell_clock(struct sealer *sealer, uint64_t due_ns)
+uint64_t sealer_due(const struct stream *stream)
 {
-    if (due_ns < sealer->clock_ns) {
-        plat_cond_signal(&sealer->opened);
-    }
+    return stream->open ? stream->open->opened_ns + stream->settings->max_age_ns : UINT64_MAX;
 }
 
 struct batch *sealer_open_batch(struct sealer *sealer, size_t index)
@@ -39,8 +37,6 @@ struct batch *sealer_open_batch(struct sealer *sealer, size_t index)
             stream->settings->route_count, sealer->settings.pool, plat_monotonic_ns());
         if (!stream->open) {
             sealer_wait_for_memory();
-        } else {
-            sealer_tell_clock(sealer, stream->open->opened_ns + stream->settings->max_age_ns);
         }
     }
     return stream->open;

@@ -42,9 +42,8 @@ struct sealer {
  * lost. */
 void sealer_wait_for_memory(void);
 
-/* Something is due at ${due_ns}: wake the clock if it would look later. It is not woken for each of
- * thousands of batches a second. */
-void sealer_tell_clock(struct sealer *sealer, uint64_t due_ns);
+/* When the stream's open batch is to be sealed by age; UINT64_MAX: there is none. */
+uint64_t sealer_due(const struct stream *stream);
 
 /* Hand the stream's open batch to the spool, if there is one. */
 void sealer_seal(struct sealer *sealer, size_t index);
