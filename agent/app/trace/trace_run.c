@@ -58,7 +58,7 @@ enum {
     PROCESS_CONTEXT_BYTES = 64 * 1024 * 1024,
     FILE_NAMES_BYTES = 256 * 1024 * 1024,
     MEMORY_BYTES = 64 * 1024 * 1024, /* some 20 MB of it for batches that wait for the output */
-    BATCH_BYTES = 1024 * 1024,
+    BATCH_BYTES = 256 * 1024, /* pieces above are batches, so that their bytes are not copied */
     BATCH_EVENTS = 16384,
 };
 static const uint64_t batch_age_ns = UINT64_C(1000000000);
@@ -204,8 +204,10 @@ static bool run_pipeline(struct run *run, struct error *err)
         .max_events = s->max_events,
         .streams = &first,
         .stream_count = to ? 1 : 0};
-    struct pipeline_stream stream = {
-        .max_bytes = BATCH_BYTES, .max_events = BATCH_EVENTS, .max_age_ns = batch_age_ns};
+    struct pipeline_stream stream = {.max_bytes = BATCH_BYTES,
+        .max_events = BATCH_EVENTS,
+        .whole_pieces = true,
+        .max_age_ns = batch_age_ns};
     struct pipeline_output output = {.workers = 1, .route = SIZE_MAX, .ends_on_failure = true};
     struct pipeline_settings settings = {.sessions = &session,
         .session_count = 1,

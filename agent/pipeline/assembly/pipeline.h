@@ -21,6 +21,7 @@ struct pipeline_stream {
     uint32_t hash;    /* delivery_ids.stream_hash */
     size_t max_bytes; /* of a batch */
     size_t max_events;
+    bool whole_pieces; /* sealer_stream.whole_pieces */
     uint64_t max_age_ns;
 };
 

@@ -66,6 +66,7 @@ static void fill_streams(struct pipeline_tables *t, const struct pipeline_settin
             .format = stream->shape.format,
             .max_bytes = stream->max_bytes,
             .max_events = stream->max_events,
+            .whole_pieces = stream->whole_pieces,
             .max_age_ns = stream->max_age_ns,
             .outputs = t->stream_outputs + first,
             .output_count = used - first};

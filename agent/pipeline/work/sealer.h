@@ -16,6 +16,7 @@ struct sealer_stream {
     size_t route_count; /* templates that its records are routed by */
     size_t max_bytes;   /* of a batch; a longer record is a batch of its own */
     size_t max_events;
+    bool whole_pieces; /* a piece that is longer than that is not cut, which would copy it */
     uint64_t max_age_ns;
     const size_t *outputs; /* that read it; borrowed */
     size_t output_count;

@@ -74,14 +74,18 @@ size_t sealer_count_fitting(const struct stream *stream, const struct batch *bat
                       : 0;
     size_t most = stream->settings->max_events - open->count;
     uint32_t start = piece_start(piece, first);
-    size_t wanted = end;
-    end = end - first > most ? first + most : end;
-    if (end > first && piece->ends[end - 1] - start <= room && end == wanted) {
-        return end - first;
+    size_t wanted = end - first;
+    size_t bytes = piece_start(piece, end) - start;
+    if (wanted <= most && bytes <= room) {
+        return wanted;
     }
-    if (is_better_alone(stream, open, wanted - first, piece_start(piece, wanted) - start)) {
+    if (stream->settings->whole_pieces) {
+        return open->count ? 0 : wanted;
+    }
+    if (is_better_alone(stream, open, wanted, bytes)) {
         return 0;
     }
+    end = wanted > most ? first + most : end;
     size_t count = 0;
     while (first + count < end && piece->ends[first + count] - start <= room) {
         count++;

@@ -435,6 +435,40 @@ static void a_batch_ends_where_its_routes_have_as_many_names_as_they_can(void **
     rig_fini(&rig);
 }
 
+/* ---- whole pieces ---------------------------------------------------------------------------- */
+
+static void a_piece_that_is_longer_than_a_batch_becomes_one_if_it_is_to_stay_whole(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 4, 0, 0);
+    rig.stream.whole_pieces = true;
+    finish_slab(&rig, 6, 0);
+    take_batch(&rig, false, 6, 6);
+    finish_slab(&rig, 3, 0);
+    finish_slab(&rig, 3, 0); /* has no room beside the other three */
+    finish_slab(&rig, 1, 0); /* has room */
+    take_batch(&rig, false, 3, 9);
+    take_batch(&rig, false, 4, 13);
+    rig_fini(&rig);
+}
+
+static void outputs_go_on_where_each_had_come_to_in_whole_pieces(void **state)
+{
+    (void)state;
+    enum { EVENTS = 24 };
+    for (uint64_t second = 0; second <= EVENTS; second++) {
+        struct rig rig;
+        rig_init(&rig, 3, second / 3, second);
+        rig.stream.whole_pieces = true;
+        while (rig.next_sequence <= EVENTS) {
+            finish_slab(&rig, rig.next_sequence % 5 + 1, 4);
+        }
+        check_both(&rig, 4);
+        rig_fini(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +480,8 @@ int main(void)
         cmocka_unit_test(room_is_asked_for_by_where_events_come_from),
         cmocka_unit_test(a_batch_ends_where_it_is_as_long_as_one_can_be),
         cmocka_unit_test(a_batch_ends_where_its_routes_have_as_many_names_as_they_can),
+        cmocka_unit_test(a_piece_that_is_longer_than_a_batch_becomes_one_if_it_is_to_stay_whole),
+        cmocka_unit_test(outputs_go_on_where_each_had_come_to_in_whole_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
