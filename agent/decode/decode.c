@@ -39,12 +39,11 @@ static bool grow_fields(struct decoder *d)
 }
 
 /* Append a field; returns its index, or NO_FIELD if there are too many. */
-static uint32_t add_field(struct walk *w, const struct schema_field *schema, enum field_shape shape,
-    struct span bytes, uint32_t count)
+static uint32_t add_field(struct decoder *d, const struct schema_field *schema,
+    enum field_shape shape, struct span bytes, uint32_t count)
 {
-    struct decoder *d = w->decoder;
     if (d->field_count == d->field_capacity && !grow_fields(d)) {
-        decode_value_fail(w, schema, "too many values");
+        decode_value_fail(d, schema, "too many values");
         return NO_FIELD;
     }
     uint32_t index = d->field_count++;
@@ -54,7 +53,7 @@ static uint32_t add_field(struct walk *w, const struct schema_field *schema, enu
         .count = count,
         .end = index + 1,
         .shape = (uint8_t)shape,
-        .value_bytes = schema->pointer_sized ? w->pointer_size : schema->fixed_size};
+        .value_bytes = schema->pointer_sized ? d->pointer_size : schema->fixed_size};
     return index;
 }
 
@@ -76,115 +75,115 @@ static bool reset_numbers(struct decoder *d, const struct event_schema *schema)
 
 /* ---- arrays and structs ---------------------------------------------------------------------- */
 
-static bool walk_fields(struct walk *w, size_t first, size_t count);
+static bool walk_fields(struct decoder *d, size_t first, size_t count);
 
-static bool walk_group(struct walk *w, const struct schema_field *field)
+static bool walk_group(struct decoder *d, const struct schema_field *field)
 {
     uint32_t index = add_field(
-        w, field, FIELD_GROUP, span_make(w->reader.at, 0), field->struct_members);
+        d, field, FIELD_GROUP, span_make(d->reader.at, 0), field->struct_members);
     if (index == NO_FIELD) {
         return false;
     }
-    bool ok = walk_fields(w, field->struct_start, field->struct_members);
-    struct field *group = &w->decoder->fields[index];
-    group->end = w->decoder->field_count;
-    group->size = (uint32_t)(w->reader.at - group->data);
+    bool ok = walk_fields(d, field->struct_start, field->struct_members);
+    struct field *group = &d->fields[index];
+    group->end = d->field_count;
+    group->size = (uint32_t)(d->reader.at - group->data);
     return ok;
 }
 
 /* Number of elements of an array, determined before the first one; meaningless for
  * FIELD_REST_COUNT. */
-static bool element_count(struct walk *w, const struct schema_field *field, uint32_t *ret_count)
+static bool element_count(struct decoder *d, const struct schema_field *field, uint32_t *ret_count)
 {
     if (field->flags & FIELD_REST_COUNT) {
         *ret_count = 0;
     } else if (field->flags & FIELD_PARAM_COUNT) {
-        *ret_count = w->decoder->numbers[field->count];
+        *ret_count = d->numbers[field->count];
     } else if (field->flags & FIELD_COUNTED) {
-        if (reader_left(&w->reader) < 2) {
-            return decode_value_fail(w, field, "the payload ends");
+        if (reader_left(&d->reader) < 2) {
+            return decode_value_fail(d, field, "the payload ends");
         }
-        *ret_count = reader_u16(&w->reader);
+        *ret_count = reader_u16(&d->reader);
     } else {
         *ret_count = field->count;
     }
     return true;
 }
 
-static bool walk_packed(struct walk *w, const struct schema_field *field, uint32_t count)
+static bool walk_packed(struct decoder *d, const struct schema_field *field, uint32_t count)
 {
-    size_t size = field->pointer_sized ? w->pointer_size : field->fixed_size;
+    size_t size = field->pointer_sized ? d->pointer_size : field->fixed_size;
     if (field->flags & FIELD_REST_COUNT) {
-        count = (uint32_t)(reader_left(&w->reader) / size);
+        count = (uint32_t)(reader_left(&d->reader) / size);
     }
     struct span bytes;
-    if (!decode_value_take_counted(w, field, count, size, &bytes)) {
+    if (!decode_value_take_counted(d, field, count, size, &bytes)) {
         return false;
     }
     if (count) {
-        decode_remember_number(w, field, span_first(bytes, size));
+        decode_remember_number(d, field, span_first(bytes, size));
     }
-    return add_field(w, field, FIELD_PACKED, bytes, count) != NO_FIELD;
+    return add_field(d, field, FIELD_PACKED, bytes, count) != NO_FIELD;
 }
 
-static bool walk_elements(struct walk *w, const struct schema_field *field, uint32_t count)
+static bool walk_elements(struct decoder *d, const struct schema_field *field, uint32_t count)
 {
-    uint32_t index = add_field(w, field, FIELD_ARRAY, span_make(w->reader.at, 0), 0);
+    uint32_t index = add_field(d, field, FIELD_ARRAY, span_make(d->reader.at, 0), 0);
     if (index == NO_FIELD) {
         return false;
     }
     bool to_the_end = field->flags & FIELD_REST_COUNT;
     bool ok = true;
     uint32_t done = 0;
-    while (ok && (to_the_end ? reader_left(&w->reader) > 0 : done < count)) {
+    while (ok && (to_the_end ? reader_left(&d->reader) > 0 : done < count)) {
         if (field->flags & FIELD_STRUCT) {
-            ok = walk_group(w, field);
+            ok = walk_group(d, field);
         } else {
             struct span bytes;
-            ok = decode_value_take(w, field, &bytes) &&
-                 add_field(w, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
+            ok = decode_value_take(d, field, &bytes) &&
+                 add_field(d, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
         }
         /* an incomplete group is kept as far as it was decoded */
         done += ok || (field->flags & FIELD_STRUCT);
     }
-    struct field *array = &w->decoder->fields[index];
+    struct field *array = &d->fields[index];
     array->count = done;
-    array->end = w->decoder->field_count;
-    array->size = (uint32_t)(w->reader.at - array->data);
+    array->end = d->field_count;
+    array->size = (uint32_t)(d->reader.at - array->data);
     return ok;
 }
 
-static bool walk_array(struct walk *w, const struct schema_field *field)
+static bool walk_array(struct decoder *d, const struct schema_field *field)
 {
-    struct reader before = w->reader;
+    struct reader before = d->reader;
     uint32_t count = 0;
-    if (!element_count(w, field, &count)) {
+    if (!element_count(d, field, &count)) {
         return false;
     }
     if ((field->flags & FIELD_STRUCT) || !(field->fixed_size || field->pointer_sized)) {
-        return walk_elements(w, field, count);
+        return walk_elements(d, field, count);
     }
-    if (!walk_packed(w, field, count)) {
-        w->reader = before;
+    if (!walk_packed(d, field, count)) {
+        d->reader = before;
         return false;
     }
     return true;
 }
 
-static bool walk_field(struct walk *w, const struct schema_field *field)
+static bool walk_field(struct decoder *d, const struct schema_field *field)
 {
-    if ((field->flags & FIELD_OPTIONAL) && reader_left(&w->reader) == 0) {
+    if ((field->flags & FIELD_OPTIONAL) && reader_left(&d->reader) == 0) {
         return true;
     }
     if (field->is_array) {
-        return walk_array(w, field);
+        return walk_array(d, field);
     }
     if (field->flags & FIELD_STRUCT) {
-        return walk_group(w, field);
+        return walk_group(d, field);
     }
     struct span bytes;
-    return decode_value_take(w, field, &bytes) &&
-           add_field(w, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
+    return decode_value_take(d, field, &bytes) &&
+           add_field(d, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
 }
 
 /* Size of the plain value at ${*at}, which is moved to its first byte; ${ret_skip}: bytes after it
@@ -224,10 +223,9 @@ static inline size_t plain_size(const struct schema_field *field, size_t pointer
 }
 
 /* Fields at constant offsets: one bounds check for all. */
-static inline void take_run(struct walk *w, const struct schema_field *first,
+static inline void take_run(struct decoder *d, const struct schema_field *first,
     const struct schema_run *run, const uint8_t *at)
 {
-    struct decoder *d = w->decoder;
     uint32_t index = d->field_count;
     uint32_t count = first->run;
     struct field *fields = d->fields + index;
@@ -237,25 +235,24 @@ static inline void take_run(struct walk *w, const struct schema_field *first,
         fields[i].end = index + run->fields[i].end;
     }
     d->field_count = index + count;
-    for (uint32_t i = 0; w->schema->has_numbers && i < count; i++) {
-        decode_remember_number(w, &first[i], span_make(fields[i].data, fields[i].size));
+    for (uint32_t i = 0; d->schema->has_numbers && i < count; i++) {
+        decode_remember_number(d, &first[i], span_make(fields[i].data, fields[i].size));
     }
 }
 
 /* Plain values, most of all properties, are decoded here; walk_field handles the others. */
-static bool walk_fields(struct walk *w, size_t first, size_t count)
+static bool walk_fields(struct decoder *d, size_t first, size_t count)
 {
-    struct decoder *d = w->decoder;
-    const uint8_t *at = w->reader.at;
-    const uint8_t *end = w->reader.end;
-    const struct schema_field *field = w->schema->fields + first;
+    const uint8_t *at = d->reader.at;
+    const uint8_t *end = d->reader.end;
+    const struct schema_field *field = d->schema->fields + first;
     const struct schema_field *stop = field + count;
-    bool wide = w->pointer_size == 8;
+    bool wide = d->pointer_size == 8;
     while (field < stop) {
         const struct schema_run *run = field->run ? &field->runs[wide] : NULL;
         if (run && field->run <= stop - field && run->bytes <= end - at &&
             field->run <= d->field_capacity - d->field_count) {
-            take_run(w, field, run, at);
+            take_run(d, field, run, at);
             at += run->bytes;
             field += field->run;
             continue;
@@ -263,7 +260,7 @@ static bool walk_fields(struct walk *w, size_t first, size_t count)
         size_t skip;
         uint32_t index = d->field_count;
         size_t size = index < d->field_capacity
-                          ? plain_size(field, w->pointer_size, &at, end, &skip)
+                          ? plain_size(field, d->pointer_size, &at, end, &skip)
                           : SIZE_MAX;
         if (size != SIZE_MAX) {
             d->field_count = index + 1;
@@ -276,65 +273,64 @@ static bool walk_fields(struct walk *w, size_t first, size_t count)
                 .value_bytes = (uint8_t)size};
             at += size + skip;
         } else {
-            w->reader.at = at;
-            if (!walk_field(w, field)) {
+            d->reader.at = at;
+            if (!walk_field(d, field)) {
                 return false;
             }
-            at = w->reader.at;
+            at = d->reader.at;
         }
         field++;
     }
-    w->reader.at = at;
+    d->reader.at = at;
     return true;
 }
 
-/* Decode the top-level fields up to ${end}. False: the payload is too short, or there are too many
- * fields. */
-static bool walk_top(struct decoder *decoder, struct event *event, uint16_t end)
+/* Decode the top-level fields up to ${end}. The event is PARTIAL if the payload is too short, or if
+ * there are too many fields. */
+static void walk_to(struct decoder *d, struct event *event, uint16_t end)
 {
-    struct walk w = {.decoder = decoder,
-        .schema = event->schema,
-        .reader = reader_make(event->record->payload),
-        .pointer_size = event->pointer_size,
-        .payload = event->record->payload};
-    w.payload.data = w.reader.at;
-    w.reader.at = decoder->done ? decoder->at : w.reader.at;
-    bool ok = end == decoder->done || walk_fields(&w, decoder->done, end - decoder->done);
-    decoder->at = w.reader.at;
-    decoder->done = end;
-    event->fields = decoder->fields;
-    event->field_count = decoder->field_count;
-    event->rest = reader_rest(&w.reader);
-    return ok;
+    if (end != d->done && !walk_fields(d, d->done, end - d->done)) {
+        event->status = DECODE_PARTIAL;
+        event->error = d->error;
+    }
+    d->done = end;
+    event->fields = d->fields;
+    event->field_count = d->field_count;
+    event->rest = reader_rest(&d->reader);
+}
+
+/* Prepare for an event; without a layout, it is done. */
+static void start(struct decoder *d, const struct event_record *record,
+    const struct event_schema *schema, uint8_t pointer_size, struct event *ret_event)
+{
+    d->field_count = 0;
+    d->error[0] = '\0';
+    d->schema = schema;
+    d->reader = reader_make(record->payload);
+    d->payload_size = record->payload.size;
+    d->pointer_size = pointer_size;
+    d->done = 0;
+    *ret_event = (struct event){.record = record,
+        .schema = schema,
+        .fields = d->fields,
+        .status = schema && schema->has_layout ? DECODE_COMPLETE : DECODE_RAW,
+        .pointer_size = pointer_size,
+        .rest = record->payload};
+    if (ret_event->status == DECODE_COMPLETE && !reset_numbers(d, schema)) {
+        snprintf(d->error, sizeof(d->error), "out of memory");
+        ret_event->status = DECODE_PARTIAL;
+        ret_event->error = d->error;
+    }
 }
 
 void decoder_begin(struct decoder *decoder, const struct event_record *record,
     const struct event_schema *schema, uint8_t pointer_size, uint16_t field_count,
     struct event *ret_event)
 {
-    *ret_event = (struct event){.record = record,
-        .schema = schema,
-        .fields = decoder->fields,
-        .status = DECODE_RAW,
-        .pointer_size = pointer_size,
-        .rest = record->payload};
-    decoder->field_count = 0;
-    decoder->error[0] = '\0';
-    decoder->done = 0;
-    if (!schema || !schema->has_layout) {
-        return;
-    }
-    ret_event->status = DECODE_COMPLETE;
-    bool ok = reset_numbers(decoder, schema);
-    if (!ok) {
-        snprintf(decoder->error, sizeof(decoder->error), "out of memory");
-    } else {
-        ok = walk_top(
+    start(decoder, record, schema, pointer_size, ret_event);
+    if (ret_event->status == DECODE_COMPLETE) {
+        walk_to(
             decoder, ret_event, field_count < schema->top_count ? field_count : schema->top_count);
-    }
-    if (!ok) {
-        ret_event->status = DECODE_PARTIAL;
-        ret_event->error = decoder->error;
     }
 }
 
@@ -343,23 +339,24 @@ void decoder_finish(struct decoder *decoder, struct event *event)
     if (event->status != DECODE_COMPLETE) {
         return;
     }
-    if (!walk_top(decoder, event, event->schema->top_count)) {
-        event->status = DECODE_PARTIAL;
-        event->error = decoder->error;
-    } else if (event->schema->open_end) {
+    walk_to(decoder, event, event->schema->top_count);
+    if (event->status != DECODE_COMPLETE) {
+        return;
+    }
+    if (event->schema->open_end) {
         event->status = DECODE_PARTIAL;
         event->error = event->schema->open_end;
     } else if (event->record->log_problem) {
         event->status = DECODE_PARTIAL;
         event->error = event->record->log_problem;
-    } else {
-        event->status = event->rest.size ? DECODE_RESIDUE : DECODE_COMPLETE;
+    } else if (event->rest.size) {
+        event->status = DECODE_RESIDUE;
     }
 }
 
 void decoder_run(struct decoder *decoder, const struct event_record *record,
     const struct event_schema *schema, uint8_t pointer_size, struct event *ret_event)
 {
-    decoder_begin(decoder, record, schema, pointer_size, UINT16_MAX, ret_event);
+    start(decoder, record, schema, pointer_size, ret_event);
     decoder_finish(decoder, ret_event);
 }

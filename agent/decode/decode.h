@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_DECODE_DECODE_H
 #define ETWSHIP_DECODE_DECODE_H
 
+#include "base/reader.h"
 #include "event/model/event.h"
 
 /*
@@ -20,8 +21,13 @@ struct decoder {
     uint32_t *numbers; /* by property index: last value of a property that is a length or count */
     size_t number_capacity;
     char error[160];
-    uint16_t done;     /* decoder_begin: number of top-level fields decoded */
-    const uint8_t *at; /* end of these in the payload */
+
+    /* The event that is being decoded. */
+    const struct event_schema *schema;
+    struct reader reader; /* over its payload */
+    size_t payload_size;
+    uint8_t pointer_size;
+    uint16_t done; /* number of top-level fields decoded */
 };
 
 bool decoder_init(struct decoder *decoder, struct error *err);

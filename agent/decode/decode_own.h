@@ -1,28 +1,19 @@
 #ifndef ETWSHIP_DECODE_DECODE_OWN_H
 #define ETWSHIP_DECODE_DECODE_OWN_H
 
-#include "base/reader.h"
 #include "decode/decode.h"
 
 /* Internals shared by the files of the decoder. */
 
-struct walk {
-    struct decoder *decoder;
-    const struct event_schema *schema;
-    struct reader reader;
-    uint8_t pointer_size;
-    struct span payload;
-};
-
 /* Record the first problem of the event, with ${field}. Always false. */
-bool decode_value_fail(struct walk *w, const struct schema_field *field, const char *what);
+bool decode_value_fail(struct decoder *d, const struct schema_field *field, const char *what);
 
 /* Take ${count} values of ${unit} bytes; the payload itself states the count. */
-bool decode_value_take_counted(struct walk *w, const struct schema_field *field, uint64_t count,
+bool decode_value_take_counted(struct decoder *d, const struct schema_field *field, uint64_t count,
     size_t unit, struct span *ret_bytes);
 
 /* Take the bytes of one value; false, with nothing consumed, if the payload is too short. */
-bool decode_value_take(struct walk *w, const struct schema_field *field, struct span *ret_bytes);
+bool decode_value_take(struct decoder *d, const struct schema_field *field, struct span *ret_bytes);
 
 /* Value of a property that is the length or count of a later one. */
 static inline uint32_t decode_number_of(struct span bytes)
@@ -44,10 +35,10 @@ static inline uint32_t decode_number_of(struct span bytes)
 }
 
 static inline void decode_remember_number(
-    struct walk *w, const struct schema_field *field, struct span bytes)
+    struct decoder *d, const struct schema_field *field, struct span bytes)
 {
     if (field->flags & FIELD_IS_NUMBER) {
-        w->decoder->numbers[field - w->schema->fields] = decode_number_of(bytes);
+        d->numbers[field - d->schema->fields] = decode_number_of(bytes);
     }
 }
 
