@@ -32,17 +32,22 @@ void decoder_fini(struct decoder *decoder)
     *decoder = (struct decoder){0};
 }
 
-static bool grow_fields(struct decoder *d)
+/* Make room for ${count} more fields. False: there would be too many. */
+static bool reserve(struct decoder *d, size_t count)
 {
-    return d->field_count < DECODE_MAX_FIELDS &&
-           grow_list(&d->fields, d->field_count, &d->field_capacity, sizeof(*d->fields));
+    bool ok = true;
+    while (ok && d->field_capacity - d->field_count < count) {
+        ok = d->field_capacity < DECODE_MAX_FIELDS &&
+             grow_to(&d->fields, d->field_capacity * 2, &d->field_capacity, sizeof(*d->fields));
+    }
+    return ok;
 }
 
 /* Append a field; returns its index, or NO_FIELD if there are too many. */
 static uint32_t add_field(struct decoder *d, const struct schema_field *schema,
     enum field_shape shape, struct span bytes, uint32_t count)
 {
-    if (d->field_count == d->field_capacity && !grow_fields(d)) {
+    if (!reserve(d, 1)) {
         decode_value_fail(d, schema, "too many values");
         return NO_FIELD;
     }
@@ -186,6 +191,22 @@ static bool walk_field(struct decoder *d, const struct schema_field *field)
            add_field(d, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
 }
 
+/* Fields at constant offsets: one bounds check for all. */
+static inline void take_run(struct decoder *d, const struct schema_run *run, const uint8_t *at)
+{
+    uint32_t index = d->field_count;
+    struct field *to = d->fields + index;
+    d->field_count = index + run->count;
+    for (size_t i = 0; i < run->count; i++) {
+        to[i] = run->fields[i];
+        to[i].data = at + (uintptr_t)to[i].data;
+        to[i].end += index;
+    }
+    for (size_t i = 0; run->has_numbers && i < run->count; i++) {
+        decode_remember_number(d, to[i].schema, span_make(to[i].data, to[i].size));
+    }
+}
+
 /* Size of the plain value at ${*at}, which is moved to its first byte; ${ret_skip}: bytes after it
  * that belong to it (a terminator). SIZE_MAX: the property is not plain, or the payload is too
  * short. */
@@ -222,64 +243,58 @@ static inline size_t plain_size(const struct schema_field *field, size_t pointer
     return size <= left ? size : SIZE_MAX;
 }
 
-/* Fields at constant offsets: one bounds check for all. */
-static inline void take_run(struct decoder *d, const struct schema_field *first,
-    const struct schema_run *run, const uint8_t *at)
+/* Take the plain value at ${*at}, or the run of such, which is moved past it. Returns the property
+ * after it, or NULL if walk_field must decode ${field}. There is room for ${stop} - ${field}. */
+static inline const struct schema_field *take_plain(struct decoder *d,
+    const struct schema_field *field, const struct schema_field *stop, const uint8_t **at,
+    const uint8_t *end)
 {
-    uint32_t index = d->field_count;
-    uint32_t count = first->run;
-    struct field *fields = d->fields + index;
-    for (uint32_t i = 0; i < count; i++) {
-        fields[i] = run->fields[i];
-        fields[i].data = at + (uintptr_t)run->fields[i].data;
-        fields[i].end = index + run->fields[i].end;
+    const struct schema_run *run = field->runs;
+    if (run) {
+        run += d->pointer_size == 8;
+        const struct schema_field *next = field + run->count;
+        if (next <= stop && run->bytes <= end - *at) {
+            take_run(d, run, *at);
+            *at += run->bytes;
+            return next;
+        }
     }
-    d->field_count = index + count;
-    for (uint32_t i = 0; d->schema->has_numbers && i < count; i++) {
-        decode_remember_number(d, &first[i], span_make(fields[i].data, fields[i].size));
+    size_t skip;
+    size_t size = plain_size(field, d->pointer_size, at, end, &skip);
+    if (size == SIZE_MAX) {
+        return NULL;
     }
+    uint32_t index = d->field_count++;
+    d->fields[index] = (struct field){.schema = field,
+        .data = *at,
+        .size = (uint32_t)size,
+        .count = 1,
+        .end = index + 1,
+        .shape = FIELD_VALUE,
+        .value_bytes = (uint8_t)size};
+    *at += size + skip;
+    return field + 1;
 }
 
-/* Plain values, most of all properties, are decoded here; walk_field handles the others. */
 static bool walk_fields(struct decoder *d, size_t first, size_t count)
 {
-    const uint8_t *at = d->reader.at;
-    const uint8_t *end = d->reader.end;
     const struct schema_field *field = d->schema->fields + first;
     const struct schema_field *stop = field + count;
-    bool wide = d->pointer_size == 8;
+    const uint8_t *at = d->reader.at;
+    const uint8_t *end = d->reader.end;
+    bool room = reserve(d, count);
     while (field < stop) {
-        const struct schema_run *run = field->run ? &field->runs[wide] : NULL;
-        if (run && field->run <= stop - field && run->bytes <= end - at &&
-            field->run <= d->field_capacity - d->field_count) {
-            take_run(d, field, run, at);
-            at += run->bytes;
-            field += field->run;
-            continue;
-        }
-        size_t skip;
-        uint32_t index = d->field_count;
-        size_t size = index < d->field_capacity
-                          ? plain_size(field, d->pointer_size, &at, end, &skip)
-                          : SIZE_MAX;
-        if (size != SIZE_MAX) {
-            d->field_count = index + 1;
-            d->fields[index] = (struct field){.schema = field,
-                .data = at,
-                .size = (uint32_t)size,
-                .count = 1,
-                .end = index + 1,
-                .shape = FIELD_VALUE,
-                .value_bytes = (uint8_t)size};
-            at += size + skip;
-        } else {
+        const struct schema_field *next = room ? take_plain(d, field, stop, &at, end) : NULL;
+        if (!next) {
             d->reader.at = at;
             if (!walk_field(d, field)) {
                 return false;
             }
             at = d->reader.at;
+            next = field + 1;
+            room = reserve(d, (size_t)(stop - next));
         }
-        field++;
+        field = next;
     }
     d->reader.at = at;
     return true;

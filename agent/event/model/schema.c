@@ -304,7 +304,7 @@ static void finish_types(struct event_schema *schema)
             field->count = 1;
         }
         field->take = TAKE_GENERAL;
-        field->run = 0;
+        field->runs = NULL;
         if (field->flags & FIELD_STRUCT) {
             continue;
         }
@@ -351,6 +351,7 @@ static bool finish_run(struct schema_field *first, size_t length, struct arena *
             return false;
         }
         uint32_t bytes = 0;
+        bool has_numbers = false;
         for (uint32_t i = 0; i < length; i++) {
             uint8_t size = first[i].pointer_sized ? (wide ? 8 : 4) : first[i].fixed_size;
             fields[i] = (struct field){.schema = &first[i],
@@ -361,10 +362,13 @@ static bool finish_run(struct schema_field *first, size_t length, struct arena *
                 .shape = FIELD_VALUE,
                 .value_bytes = size};
             bytes += size;
+            has_numbers |= (first[i].flags & FIELD_IS_NUMBER) != 0;
         }
-        runs[wide] = (struct schema_run){.fields = fields, .bytes = bytes};
+        runs[wide] = (struct schema_run){.fields = fields,
+            .count = (uint16_t)length,
+            .bytes = bytes,
+            .has_numbers = has_numbers};
     }
-    first->run = (uint16_t)length;
     first->runs = runs;
     return runs != NULL;
 }

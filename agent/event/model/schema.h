@@ -196,8 +196,10 @@ struct schema_parameters; /* event/model/schema_parameters.h */
  * into the run, and whose ends count from its first.
  */
 struct schema_run {
-    const struct field *fields; /* schema_field.run of them */
-    uint32_t bytes;
+    const struct field *fields;
+    uint32_t bytes; /* of all */
+    uint16_t count;
+    bool has_numbers; /* some are lengths or counts of other properties */
 };
 
 struct schema_field {
@@ -224,8 +226,7 @@ struct schema_field {
     struct span json_key; /* `"Name":` with the escaped, unique name */
     struct span name_key; /* `"Name_name":`, for values that may have a name */
     struct span raw_key;  /* `"Name_raw":`, for numbers that may have a name */
-    uint16_t run;         /* fields of the run that starts here; 0: none does */
-    const struct schema_run *runs; /* by pointer size: [0] 4, [1] 8 */
+    const struct schema_run *runs; /* that start here, by pointer size: [0] 4, [1] 8; NULL: none */
 };
 
 enum schema_kind {

@@ -387,11 +387,11 @@ static void neighbours_of_constant_size_are_a_run(void **state)
     };
     for (size_t r = 0; r < COUNT_OF(runs); r++) {
         const struct schema_field *first = &schema.fields[runs[r].first];
-        assert_int_equal(first->run, runs[r].length);
         for (size_t wide = 0; wide < 2; wide++) {
             const struct schema_run *run = &first->runs[wide];
+            assert_int_equal(run->count, runs[r].length);
             assert_int_equal(run->bytes, runs[r].bytes[wide]);
-            for (size_t i = 0; i < first->run; i++) {
+            for (size_t i = 0; i < run->count; i++) {
                 assert_int_equal((uintptr_t)run->fields[i].data, runs[r].offsets[wide][i]);
                 assert_int_equal(run->fields[i].end, i + 1);
                 assert_ptr_equal(run->fields[i].schema, first + i);
@@ -400,7 +400,7 @@ static void neighbours_of_constant_size_are_a_run(void **state)
     }
     static const size_t others[] = {1, 2, 3, 5};
     for (size_t i = 0; i < COUNT_OF(others); i++) {
-        assert_int_equal(schema.fields[others[i]].run, 0);
+        assert_null(schema.fields[others[i]].runs);
     }
 }
 
@@ -419,8 +419,8 @@ static void arrays_structs_and_optional_fields_end_a_run(void **state)
             {NAME("A"), .in_type = IN_UINT8}, {NAME("B"), .in_type = IN_UINT8}, ends[i]};
         struct event_schema schema;
         assert_true(finish(&schema, fields, 3, 3, NULL));
-        assert_int_equal(schema.fields[0].run, 2);
-        assert_int_equal(schema.fields[2].run, 0);
+        assert_int_equal(schema.fields[0].runs->count, 2);
+        assert_null(schema.fields[2].runs);
     }
 }
 
