@@ -16,25 +16,19 @@ static uint8_t other_width(const struct event_record *record)
     return record->pointer_size == 8 ? 4 : 8;
 }
 
-/* True if the definition consumes the payload exactly. One with names only consumes nothing. */
-static bool fits(struct event_decode *decode, const struct event_record *record,
-    const struct event_schema *schema, uint8_t pointer_size, struct event *event)
-{
-    decoder_run(decode->decoder, record, schema, pointer_size, event);
-    return event->status == DECODE_COMPLETE ||
-           (event->status == DECODE_RAW && record->payload.size == 0);
-}
-
-static bool any_fits(struct event_decode *decode, const struct event_record *record,
+/* Decode with the first definition that consumes the payload exactly. One with names only consumes
+ * nothing. */
+static inline bool any_fits(struct event_decode *decode, const struct event_record *record,
     const struct schema_choice *choice, struct event *event)
 {
     uint8_t pointer_size = pointer_size_of(decode, record);
-    for (size_t i = 0; i < choice->count; i++) {
-        if (fits(decode, record, choice->list[i], pointer_size, event)) {
-            return true;
-        }
+    bool fits = false;
+    for (size_t i = 0; !fits && i < choice->count; i++) {
+        decoder_run(decode->decoder, record, choice->list[i], pointer_size, event);
+        fits = event->status == DECODE_COMPLETE ||
+               (event->status == DECODE_RAW && record->payload.size == 0);
     }
-    return false;
+    return fits;
 }
 
 /* A 32-bit logger on a 64-bit machine writes 64-bit payloads after 32-bit headers. Only classes
@@ -84,6 +78,25 @@ static bool is_overruled(struct event_decode *decode, const struct event_record 
     return is_right;
 }
 
+/* Nothing fits: the first definition stands, with what it could make of the payload. */
+static void decode_with_first(struct event_decode *decode, const struct event_record *record,
+    const struct schema_choice *choice, struct event *event)
+{
+    bool is_tried_last = choice->count == 1 && !has_other_width(decode, choice->list[0]);
+    if (!is_tried_last) {
+        const struct event_schema *first = choice->count ? choice->list[0] : NULL;
+        uint8_t own = pointer_size_of(decode, record);
+        uint8_t known = may_have_other_width(decode, record, choice)
+                            ? width_evidence_find(decode->widths, record)
+                            : 0;
+        decoder_run(decode->decoder, record, first, known ? known : own, event);
+        event->is_width_learned = known && known != own;
+    }
+    if (choice->late && event->status == DECODE_RAW) {
+        event->error = "Windows (TDH) has not returned the layout of the event yet";
+    }
+}
+
 void event_decode_with(struct event_decode *decode, const struct event_record *record,
     const struct schema_choice *choice, struct event *ret_event)
 {
@@ -92,22 +105,8 @@ void event_decode_with(struct event_decode *decode, const struct event_record *r
         if (!is_overruled(decode, record, choice, ret_event, &again) && again) {
             any_fits(decode, record, choice, ret_event);
         }
-        return;
-    }
-    if (any_fits_other_width(decode, record, choice, ret_event)) {
-        return;
-    }
-    /* Nothing fits: the first definition stands, with what it could make of it. */
-    uint8_t pointer_size = pointer_size_of(decode, record);
-    if (may_have_other_width(decode, record, choice)) {
-        uint8_t known = width_evidence_find(decode->widths, record);
-        pointer_size = known ? known : pointer_size;
-    }
-    decoder_run(
-        decode->decoder, record, choice->count ? choice->list[0] : NULL, pointer_size, ret_event);
-    ret_event->is_width_learned = pointer_size != pointer_size_of(decode, record);
-    if (choice->late && ret_event->status == DECODE_RAW) {
-        ret_event->error = "Windows (TDH) has not returned the layout of the event yet";
+    } else if (!any_fits_other_width(decode, record, choice, ret_event)) {
+        decode_with_first(decode, record, choice, ret_event);
     }
 }
 
