@@ -166,19 +166,27 @@ void event_decode_run(
 /* The record of an event log that has no message, although the user wants one. */
 static bool is_silent(const struct event *event)
 {
-    uint16_t present = event->record->present;
-    return (present & RECORD_OF_LOG) && !(present & RECORD_WITHOUT_MESSAGE) &&
+    return !(event->record->present & RECORD_WITHOUT_MESSAGE) &&
            !record_log_message(event->record).size &&
            !(event->schema && event->schema->message.size);
 }
 
+/* Of most events nothing is counted here. */
 void decode_counts_add(struct decode_counts *counts, const struct event *event)
 {
-    counts->raw += event_is_undecoded(event);
-    counts->partial += event->status == DECODE_PARTIAL;
-    counts->messages += event->record->kind == RECORD_MESSAGE &&
-                        !(event->schema && event->schema->wpp);
-    counts->silent += is_silent(event);
-    counts->other_width += event->pointer_size != event->record->pointer_size;
-    counts->learned_width += event->is_width_learned;
+    const struct event_record *record = event->record;
+    if (event->status != DECODE_COMPLETE) {
+        counts->raw += event_is_undecoded(event);
+        counts->partial += event->status == DECODE_PARTIAL;
+    }
+    if (record->kind == RECORD_MESSAGE) {
+        counts->messages += !(event->schema && event->schema->wpp);
+    }
+    if (record->present & RECORD_OF_LOG) {
+        counts->silent += is_silent(event);
+    }
+    if (event->pointer_size != record->pointer_size) {
+        counts->other_width++;
+        counts->learned_width += event->is_width_learned;
+    }
 }
