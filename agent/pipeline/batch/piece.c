@@ -125,7 +125,8 @@ static bool append_positions(
 
 bool piece_end_record(struct piece *piece, uint64_t sequence)
 {
-    if (!grow_marks(piece, true) ||
+    bool has_room = piece->count < piece->capacity && piece->count < piece->sequence_capacity;
+    if ((!has_room && !grow_marks(piece, true)) ||
         (piece->positions && !fill_positions(piece, piece->count + 1))) {
         piece_take_back(piece, piece_start(piece, piece->count));
         return false;

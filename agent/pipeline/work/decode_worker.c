@@ -31,18 +31,19 @@ static void reserve(struct piece *piece, size_t last_bytes, size_t batch_bytes)
 
 static bool make_pieces(struct decode_worker *worker, struct slab *slab)
 {
-    size_t count = worker->settings.sessions[slab->session].stream_count;
+    const struct context *context = &worker->contexts[slab->session];
+    size_t count = context->session->stream_count;
     slab->pieces = calloc(count ? count : 1, sizeof(*slab->pieces));
     slab->rolls = calloc(count ? count : 1, sizeof(*slab->rolls));
     if (!slab->pieces || !slab->rolls) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        const struct worker_stream *stream = decode_worker_stream(worker, slab, i);
-        if (!piece_init(&slab->pieces[i], stream->route_count, worker->settings.pool)) {
+        const struct context_stream *to = &context->streams[i];
+        if (!piece_init(&slab->pieces[i], to->stream->route_count, worker->settings.pool)) {
             return false;
         }
-        reserve(&slab->pieces[i], worker->contexts[slab->session].sizes[i], stream->batch_bytes);
+        reserve(&slab->pieces[i], to->last_bytes, to->stream->batch_bytes);
         slab->piece_count++;
     }
     return true;
@@ -73,21 +74,22 @@ static size_t pieces_size(const struct slab *slab)
 /* Either an event, or what the agent says itself. */
 struct item {
     const struct event *event;
-    const struct slab *slab;
+    struct slab *slab;
+    struct context *context; /* of its session */
+    uint64_t sequence;       /* there; 0: it has none */
 };
 
 static bool write_text(
-    struct decode_worker *worker, const struct item *item, size_t index, struct buf *out)
+    const struct context_stream *to, const struct item *item, struct buf *out, bool *ret_cut)
 {
     const struct slab *slab = item->slab;
-    struct event_writer *writer = worker->contexts[slab->session].writers[index];
-    const struct worker_stream *stream = decode_worker_stream(worker, slab, index);
-    const struct event_format *format = stream->format;
-    if (item->event && stream->excerpt) {
-        return event_excerpt_add(stream->excerpt, format, writer, item->event, out);
+    const struct event_format *format = to->stream->format;
+    struct event_writer *writer = to->writer;
+    if (item->event && to->stream->excerpt) {
+        return event_excerpt_add(to->stream->excerpt, format, writer, item->event, out);
     }
     if (item->event) {
-        return event_text_add(format, writer, item->event, out, &worker->is_cut);
+        return event_text_add(format, writer, item->event, out, ret_cut);
     }
     size_t start = out->size;
     if (slab->kind == SLAB_GAP) {
@@ -111,12 +113,11 @@ static const char *own_name(const struct slab *slab)
     return slab->kind == SLAB_GAP ? "gap" : slab->kind == SLAB_GUARD ? "guard" : "status";
 }
 
-static bool add_routes(
-    struct decode_worker *worker, const struct item *item, size_t index, struct piece *piece)
+static bool add_routes(struct decode_worker *worker, const struct worker_stream *stream,
+    const struct item *item, struct piece *piece)
 {
     const struct slab *slab = item->slab;
-    const struct worker_stream *stream = decode_worker_stream(worker, slab, index);
-    struct event_path_context *paths = &worker->contexts[slab->session].scratch.paths;
+    struct event_path_context *paths = &item->context->scratch.paths;
     for (size_t i = 0; i < stream->route_count; i++) {
         buf_reset(&worker->route);
         if (item->event) {
@@ -136,9 +137,9 @@ static bool add_routes(
 
 /* The permanent identity of a record of a file, if an output asks for it. */
 static bool add_position(
-    struct decode_worker *worker, const struct item *item, size_t index, struct piece *piece)
+    const struct worker_stream *stream, const struct item *item, struct piece *piece)
 {
-    if (!item->event || !decode_worker_stream(worker, item->slab, index)->ids) {
+    if (!stream->ids || !item->event) {
         return true;
     }
     const struct record_position *position = &item->event->record->position;
@@ -146,25 +147,26 @@ static bool add_position(
 }
 
 /* Write one record of a stream to ${piece}. False: there is no memory, and nothing is written. */
-static bool write_once(struct decode_worker *worker, const struct item *item, size_t index,
-    struct piece *piece, uint64_t sequence)
+static bool write_once(
+    struct decode_worker *worker, const struct item *item, size_t index, struct piece *piece)
 {
-    uint32_t start = piece_start(piece, piece->count);
-    worker->is_cut = false;
-    if (write_text(worker, item, index, &piece->bytes) && add_routes(worker, item, index, piece) &&
-        add_position(worker, item, index, piece)) {
-        worker->cut += worker->is_cut;
-        return piece_end_record(piece, sequence);
+    const struct context_stream *to = &item->context->streams[index];
+    uint32_t start = (uint32_t)piece->bytes.size;
+    bool is_cut = false;
+    if (write_text(to, item, &piece->bytes, &is_cut) &&
+        add_routes(worker, to->stream, item, piece) && add_position(to->stream, item, piece)) {
+        bool is_added = piece_end_record(piece, item->sequence);
+        item->slab->counts.decode.cut += is_added && is_cut;
+        return is_added;
     }
     piece_take_back(piece, start);
     return false;
 }
 
 /* Write one record of a stream. False only if the agent stops. */
-static bool write_record(
-    struct decode_worker *worker, const struct item *item, size_t index, uint64_t sequence)
+static bool write_record(struct decode_worker *worker, const struct item *item, size_t index)
 {
-    while (!write_once(worker, item, index, &item->slab->pieces[index], sequence)) {
+    while (!write_once(worker, item, index, &item->slab->pieces[index])) {
         if (!wait_for_memory(worker)) {
             return false;
         }
@@ -177,32 +179,29 @@ static bool write_record(
 /* Count the event for a stream instead of writing it, if a rule says so and there is room. */
 static bool roll_up(struct decode_worker *worker, const struct item *item, size_t index)
 {
-    const struct slab *slab = item->slab;
-    const struct worker_session *session = &worker->settings.sessions[slab->session];
-    const struct context *context = &worker->contexts[slab->session];
-    uint64_t sequence = item->event->record->sequence;
+    const struct context *context = item->context;
+    const struct worker_session *session = context->session;
     uint64_t time = item->event->record->time;
     struct roll_key key;
     /* The first event after what an output had is shipped as it is: a position that stays before an
      * open window's first event must not say that the output had no more than that. */
-    if (sequence <= session->resume_max[index] + 1 ||
+    if (item->sequence <= session->resume_max[index] + 1 ||
         !gate_rolls(
             context->gates, session->rules.gate_count, &context->stream_gates[index], time, &key)) {
         return false;
     }
-    struct roll_list *list = slab->rolls[index];
+    struct roll_list *list = item->slab->rolls[index];
     if (!list) {
-        list = roll_list_create(decode_worker_stream(worker, slab, index)->route_count);
-        slab->rolls[index] = list;
+        list = roll_list_create(context->streams[index].stream->route_count);
+        item->slab->rolls[index] = list;
     }
     if (list && roll_list_count(list, &key, time)) {
         return true;
     }
-    if (!list || !roll_list_has_room(list) ||
-        !write_once(worker, item, index, &list->texts, sequence)) {
+    if (!list || !roll_list_has_room(list) || !write_once(worker, item, index, &list->texts)) {
         return false;
     }
-    roll_list_add(list, &key, sequence, time);
+    roll_list_add(list, &key, item->sequence, time);
     return true;
 }
 
@@ -224,31 +223,28 @@ static void make_own(struct decode_worker *worker, struct context *context, stru
 }
 
 /* ${wanted}: by some stream; its own gate has the verdict for each. */
-static bool write_event(
-    struct decode_worker *worker, struct slab *slab, const struct event *event, bool wanted)
+static bool write_event(struct decode_worker *worker, struct context *context, struct slab *slab,
+    const struct event *event, bool wanted)
 {
-    const struct worker_session *session = &worker->settings.sessions[slab->session];
-    struct context *context = &worker->contexts[slab->session];
-    uint64_t sequence = event->record->sequence;
-    struct item item = {.event = event, .slab = slab};
+    struct item item = {.slab = slab, .context = context, .sequence = event->record->sequence};
     struct event own;
     const struct event *edited = event;
     if (wanted && context->is_edited) {
         edited = edit_stage_begin(
-            &worker->edits, session, context->gates, &context->scratch, event);
+            &worker->edits, context->session, context->gates, &context->scratch, event);
     }
     const struct span unsure = context->scratch.unsure;
     if (worker->taps.count && wanted) {
         decode_worker_tap_session(worker, slab, edited);
     }
     for (size_t i = 0; i < slab->piece_count; i++) {
-        if (sequence <= session->resume[i]) {
+        if (item.sequence <= context->session->resume[i]) {
             continue;
         }
         struct gate_view *view = &context->stream_gates[i];
+        slab->pieces[i].seen++;
         if (!wanted || (view->gate && view->verdict == FILTER_DROP)) {
             slab->pieces[i].filtered++;
-            slab->pieces[i].seen++;
             continue;
         }
         item.event = edited;
@@ -257,66 +253,72 @@ static bool write_event(
             item.event = &own;
         }
         bool rolled = context->rolls_up && roll_up(worker, &item, i);
-        if (!rolled && !write_record(worker, &item, i, sequence)) {
+        if (!rolled && !write_record(worker, &item, i)) {
             return false;
         }
         if (worker->taps.count && !rolled) {
             decode_worker_tap_stream(worker, slab, i, item.event);
         }
-        slab->pieces[i].seen++;
     }
     return true;
 }
 
-static bool work_on_event(
-    struct decode_worker *worker, struct slab *slab, const struct slab_item *item)
+/* Decode the event of ${item}, completed in ${record}, as far as a stream wants it. False: none
+ * does, and *ret_accepted says whether the session at least wants it. */
+static bool decode_event(struct decode_worker *worker, struct context *context, struct slab *slab,
+    const struct slab_item *item, const struct event_record *record, struct event *ret_event,
+    bool *ret_accepted)
 {
-    struct context *context = &worker->contexts[slab->session];
+    bool wanted = true;
+    *ret_accepted = true;
+    if (context->is_filtered) {
+        *ret_event = (struct event){
+            .record = record, .stack = item->frames, .stack_count = item->frame_count};
+        context->scratch.unsure = span_make(NULL, 0);
+        wanted = decode_worker_gates_decode(worker, slab, ret_event, ret_accepted);
+        event_mark_unsure(&worker->mark, &context->scratch, ret_event);
+    } else {
+        event_decode_run(&context->decode, record, ret_event);
+        ret_event->process = decode_worker_process(context, record);
+        ret_event->file = decode_worker_file(context, record);
+        ret_event->stack = item->frames;
+        ret_event->stack_count = item->frame_count;
+    }
+    ret_event->others = process_reader_others(context->processes);
+    return wanted;
+}
+
+static bool work_on_event(struct decode_worker *worker, struct context *context, struct slab *slab,
+    const struct slab_item *item)
+{
+    const struct event_observer *observer = &worker->settings.observer;
+    uint64_t sequence = item->record->sequence;
     if (context->is_over) {
         slab->counts.filtered++;
-        slab->done_sequence = item->record->sequence;
+        slab->done_sequence = sequence;
         return true;
     }
-    const struct event_observer *observer = &worker->settings.observer;
     struct event_record completed;
-    struct event event = {.record = item->record};
-    if (context->processes) {
-        event.record = process_reader_complete(context->processes, item->record, &completed);
-    }
-    bool wanted = true;
-    bool accepted = true;
-    if (context->is_filtered) {
-        event.stack = item->frames;
-        event.stack_count = item->frame_count;
-        context->scratch.unsure = span_make(NULL, 0);
-        wanted = decode_worker_gates_decode(worker, slab, &event, &accepted);
-        event_mark_unsure(&worker->mark, &context->scratch, &event);
-    } else {
-        const struct event_record *record = event.record;
-        event_decode_run(&context->decode, record, &event);
-        event.process = decode_worker_process(context, record);
-        event.file = decode_worker_file(context, record);
-        event.stack = item->frames;
-        event.stack_count = item->frame_count;
-    }
-    event.others = process_reader_others(context->processes);
-    if (accepted && !write_event(worker, slab, &event, wanted)) {
+    const struct event_record *record = context->processes
+                                            ? process_reader_complete(
+                                                  context->processes, item->record, &completed)
+                                            : item->record;
+    struct event event;
+    bool accepted;
+    bool wanted = decode_event(worker, context, slab, item, record, &event, &accepted);
+    if (accepted && !write_event(worker, context, slab, &event, wanted)) {
         return false;
     }
-    slab->counts.decode.cut += worker->cut;
-    worker->cut = 0;
     slab->counts.accepted += accepted;
     slab->counts.filtered += !accepted;
     if (wanted) {
         decode_counts_add(&slab->counts.decode, &event);
-        if (observer->event && item->record->sequence > context->observed) {
-            context->is_over = !observer->event(observer->self, &event);
-        }
     }
-    if (item->record->sequence > context->observed) {
-        context->observed = item->record->sequence;
+    if (sequence > context->observed) {
+        context->observed = sequence;
+        context->is_over = wanted && observer->event && !observer->event(observer->self, &event);
     }
-    slab->done_sequence = item->record->sequence;
+    slab->done_sequence = sequence;
     return true;
 }
 
@@ -330,17 +332,18 @@ static void expect_processes(const struct context *context, const struct slab *s
     }
     uint32_t place = process_reader_expect_next(context->processes, item.record);
     for (size_t i = 0; i < slab->piece_count; i++) {
-        event_process_expect_next(context->writers[i], place);
+        event_process_expect_next(context->streams[i].writer, place);
     }
     if (slab_next(slab, &cursor, &item)) {
         place = process_reader_expect(context->processes, item.record);
         for (size_t i = 0; i < slab->piece_count; i++) {
-            event_process_expect(context->writers[i], place);
+            event_process_expect(context->streams[i].writer, place);
         }
     }
 }
 
-static bool work_on_records(struct decode_worker *worker, struct slab *slab)
+static bool work_on_records(
+    struct decode_worker *worker, struct context *context, struct slab *slab)
 {
     struct sealer *sealer = worker->settings.sealer;
     struct slab_item item;
@@ -351,8 +354,8 @@ static bool work_on_records(struct decode_worker *worker, struct slab *slab)
         slab->pieces[i].filtered += slab->left_out;
     }
     while (slab_next(slab, &cursor, &item)) {
-        expect_processes(&worker->contexts[slab->session], slab, cursor);
-        if (!work_on_event(worker, slab, &item)) {
+        expect_processes(context, slab, cursor);
+        if (!work_on_event(worker, context, slab, &item)) {
             return false;
         }
         if (pieces_size(slab) > PIECE_FULL_BYTES && !sealer_take(sealer, slab)) {
@@ -363,17 +366,16 @@ static bool work_on_records(struct decode_worker *worker, struct slab *slab)
 }
 
 /* An event of the agent itself: one record of every stream. */
-static bool work_on_own(struct decode_worker *worker, struct slab *slab)
+static bool work_on_own(struct decode_worker *worker, struct context *context, struct slab *slab)
 {
-    const struct worker_session *session = &worker->settings.sessions[slab->session];
     const struct event_observer *observer = &worker->settings.observer;
-    const struct item item = {.slab = slab};
-    if (worker->contexts[slab->session].is_over) {
+    const struct item item = {.slab = slab, .context = context, .sequence = slab->last_sequence};
+    if (context->is_over) {
         return true;
     }
     for (size_t i = 0; i < slab->piece_count; i++) {
-        bool is_new = slab->last_sequence == 0 || slab->last_sequence > session->resume[i];
-        if (is_new && !write_record(worker, &item, i, slab->last_sequence)) {
+        bool is_new = item.sequence == 0 || item.sequence > context->session->resume[i];
+        if (is_new && !write_record(worker, &item, i)) {
             return false;
         }
     }
@@ -427,17 +429,18 @@ static void work_on(struct decode_worker *worker, struct slab *slab)
         ok = wait_for_memory(worker);
     }
     for (size_t i = 0; ok && i < slab->piece_count; i++) {
-        const struct event_excerpt *excerpt = decode_worker_stream(worker, slab, i)->excerpt;
-        event_writer_read_at(context->writers[i], now);
+        const struct event_excerpt *excerpt = context->streams[i].stream->excerpt;
+        event_writer_read_at(context->streams[i].writer, now);
         if (excerpt) {
             event_excerpt_read_at(excerpt, now);
         }
     }
     if (ok) {
-        ok = slab->kind == SLAB_RECORDS ? work_on_records(worker, slab) : work_on_own(worker, slab);
+        ok = slab->kind == SLAB_RECORDS ? work_on_records(worker, context, slab)
+                                        : work_on_own(worker, context, slab);
     }
     for (size_t i = 0; i < slab->piece_count; i++) {
-        context->sizes[i] = slab->pieces[i].bytes.size;
+        context->streams[i].last_bytes = slab->pieces[i].bytes.size;
     }
     decode_worker_gates_flush(worker, slab);
     tell_definitions(worker, slab);
@@ -483,6 +486,7 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
     const struct decode_worker_settings *settings = &worker->settings;
     const struct worker_session *session = &settings->sessions[index];
     struct context *context = &worker->contexts[index];
+    context->session = session;
     context->decode = (struct event_decode){.cache = settings->caches[index],
         .decoder = &worker->decoder,
         .pointer_size = session->pointer_size};
@@ -497,10 +501,9 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
     if (session->processes && !context->processes) {
         return false;
     }
-    context->writers = calloc(session->stream_count + 1, sizeof(*context->writers));
+    context->streams = calloc(session->stream_count + 1, sizeof(*context->streams));
     context->observed = session->observed;
-    context->sizes = calloc(session->stream_count + 1, sizeof(*context->sizes));
-    if (!context->writers || !context->sizes || !decode_worker_gates_make(worker, index, err)) {
+    if (!context->streams || !decode_worker_gates_make(worker, index, err)) {
         return error_set(err, ERR_MEMORY, "out of memory for a decode worker");
     }
     context->is_edited = edit_stage_is_needed(session, context->gates, context->stream_gates);
@@ -513,8 +516,9 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
             .colors = stream->colors,
             .zone = stream->zone,
             .options = stream->options};
-        context->writers[i] = event_writer_create(&writer, err);
-        if (!context->writers[i]) {
+        context->streams[i].stream = stream;
+        context->streams[i].writer = event_writer_create(&writer, err);
+        if (!context->streams[i].writer) {
             return false;
         }
     }
@@ -525,11 +529,10 @@ static void fini_context(struct decode_worker *worker, size_t index)
 {
     struct context *context = &worker->contexts[index];
     const struct worker_session *session = &worker->settings.sessions[index];
-    for (size_t i = 0; context->writers && i < session->stream_count; i++) {
-        event_writer_destroy(context->writers[i]);
+    for (size_t i = 0; context->streams && i < session->stream_count; i++) {
+        event_writer_destroy(context->streams[i].writer);
     }
-    free(context->writers);
-    free(context->sizes);
+    free(context->streams);
     width_evidence_destroy(context->decode.widths);
     process_reader_destroy(context->processes);
     decode_worker_gates_fini(worker, index);

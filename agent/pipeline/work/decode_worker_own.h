@@ -9,10 +9,18 @@
 
 /* Shared by the files of a decode worker, on its thread; not for users of decode_worker.h. */
 
+/* A stream of a session, by piece of its slabs. */
+struct context_stream {
+    const struct worker_stream *stream;
+    struct event_writer *writer;
+    size_t last_bytes; /* of its last piece */
+};
+
 struct context {
+    const struct worker_session *session;
+    struct context_stream *streams;
     struct event_decode decode;
     struct process_reader *processes; /* NULL: not asked for */
-    struct event_writer **writers;    /* by piece */
     struct filter_scratch scratch;    /* for filters and routes */
     bool has_scratch;
     struct gate_view *gates;        /* of the session */
@@ -21,7 +29,6 @@ struct context {
     bool is_edited;                 /* … one of them edits */
     bool rolls_up;                  /* … one of them makes one of many */
     bool is_filtered;               /* has_gates, or the session selects events */
-    size_t *sizes;                  /* by piece: bytes of the last one */
     uint64_t observed;              /* the sequence that the observer has seen it up to */
     bool is_over;                   /* that has seen enough */
     struct schema_losses told;      /* of the cache, and counted; what is learned may come first */
@@ -36,19 +43,10 @@ struct decode_worker {
     struct event_mark mark;        /* of the event at hand, by rules that decide … */
     struct event_mark edit_mark;   /* … by rules that edit … */
     struct event_mark stream_mark; /* … and by those of one stream that decide */
-    bool is_cut;                   /* the text that was written last */
-    uint64_t cut;                  /* such texts of the event at hand */
     struct tap_view taps;          /* of the slab at hand */
     struct buf tap_text;
     struct plat_thread *thread;
 };
-
-static inline const struct worker_stream *decode_worker_stream(
-    const struct decode_worker *worker, const struct slab *slab, size_t piece)
-{
-    const struct worker_session *session = &worker->settings.sessions[slab->session];
-    return &worker->settings.streams[session->streams[piece]];
-}
 
 /* The process of the event; NULL: unknown, or not added. */
 static inline const struct event_process *decode_worker_process(

@@ -25,8 +25,8 @@ void decode_worker_tap_session(
         }
         /* One try: what finds no room here is left out, not cut. */
         buf_reset(&worker->tap_text);
-        decode_worker_stream(worker, slab, 0)
-            ->format->event(context->writers[0], event, &worker->tap_text);
+        const struct context_stream *first = &context->streams[0];
+        first->stream->format->event(first->writer, event, &worker->tap_text);
         if (!worker->tap_text.failed) {
             tap_give(view, i, buf_span(&worker->tap_text));
         } else {
