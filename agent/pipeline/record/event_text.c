@@ -49,13 +49,13 @@ static void take_back(const struct call *call)
 }
 
 /* Write ${event}; the size of its text, or 0, with nothing written, if it is longer than ${max}. */
-static size_t write_within(const struct call *call, const struct event *event, size_t max)
+static inline size_t write_within(const struct call *call, const struct event *event, size_t max)
 {
     struct buf *out = call->out;
     size_t old_max = out->max;
     size_t most = max < EVENT_TEXT_MAX_BYTES - SLACK_BYTES ? max + SLACK_BYTES
                                                            : EVENT_TEXT_MAX_BYTES;
-    if (old_max > call->start && old_max - call->start > most) {
+    if (old_max - call->start > most) {
         buf_set_max(out, call->start + most);
     }
     call->format->event(call->writer, event, out);
@@ -68,14 +68,10 @@ static size_t write_within(const struct call *call, const struct event *event, s
     return size;
 }
 
-/* Write the event with all that is known of it: the facts of this machine are
- * looked up while it is written. */
-static bool write_whole(const struct call *call, const struct event *event)
+/* The text has more than the event's own bytes (${size}; 0: it is not there): is it long by the
+ * facts of this machine, which are looked up while it is written? */
+static bool write_longer(const struct call *call, const struct event *event, size_t size)
 {
-    size_t size = write_within(call, event, call->own_bytes);
-    if (size && size <= call->own_bytes) {
-        return true;
-    }
     size_t max = max_bytes(call);
     if (size == 0 && max > call->own_bytes + SLACK_BYTES) {
         size = write_within(call, event, max);
@@ -85,6 +81,13 @@ static bool write_whole(const struct call *call, const struct event *event)
     }
     take_back(call);
     return false;
+}
+
+/* Write the event with all that is known of it. */
+static inline bool write_whole(const struct call *call, const struct event *event)
+{
+    size_t size = write_within(call, event, call->own_bytes);
+    return (size && size <= call->own_bytes) || write_longer(call, event, size);
 }
 
 /* Write as many fields as there is room for, and are easily found: a text that takes half of the
