@@ -154,7 +154,7 @@ static bool render_trace(struct event_writer *writer, const struct trace_info *t
 }
 
 /* If rules made labels and tags too long, the events have none. */
-static void fill_trace_text(struct event_writer *writer, const struct trace_info *trace,
+void event_trace_fill(struct event_writer *writer, const struct trace_info *trace,
     event_trace_fn *render, struct event_trace_text *slot)
 {
     struct buf *out = &slot->text;
@@ -178,16 +178,6 @@ static void fill_trace_text(struct event_writer *writer, const struct trace_info
     slot->end = span_from(all, end);
 }
 
-const struct event_trace_text *event_trace_get_as(
-    struct event_writer *writer, const struct trace_info *trace, event_trace_fn *render)
-{
-    struct event_trace_text *slot = &writer->traces[((uintptr_t)trace >> 6) % EVENT_TRACE_SLOTS];
-    if (!slot->valid || slot->trace != trace) {
-        fill_trace_text(writer, trace, render, slot);
-    }
-    return slot;
-}
-
 const struct event_trace_text *event_trace_get(
     struct event_writer *writer, const struct trace_info *trace)
 {
@@ -203,14 +193,10 @@ static bool fits(const struct event_edited_text *slot, const struct event_edits 
            memcmp(slot->marks, edits->marks, edits->mark_count * sizeof(edits->marks[0])) == 0;
 }
 
-const struct event_trace_text *event_trace_of(
+const struct event_trace_text *event_trace_get_edited(
     struct event_writer *writer, const struct event *event, event_trace_fn *render)
 {
     const struct event_edits *edits = event->edits;
-    const struct trace_info *trace = event->record->trace;
-    if (!edits || edits->mark_count == 0) {
-        return event_trace_get_as(writer, trace, render);
-    }
     uint64_t hash = (uintptr_t)edits->trace >> 6;
     for (size_t i = 0; i < edits->mark_count && i < EVENT_EDITS_MAX_MARKS; i++) {
         hash = (hash ^ (uintptr_t)edits->marks[i] >> 4) * UINT64_C(0x9e3779b97f4a7c15);
@@ -218,7 +204,7 @@ const struct event_trace_text *event_trace_of(
     struct event_edited_text *slot = &writer->edited[(hash >> 32) % EVENT_EDITED_SLOTS];
     if (!fits(slot, edits)) {
         writer->edited_agent = edits->agent;
-        fill_trace_text(writer, trace, render, &slot->text);
+        event_trace_fill(writer, event->record->trace, render, &slot->text);
         writer->edited_agent = NULL;
         slot->agent = edits->agent_before;
         slot->text.trace = edits->trace;

@@ -178,14 +178,34 @@ typedef void event_trace_fn(struct event_writer *writer, const struct trace_info
     struct buf *out, size_t *ret_file, size_t *ret_end);
 const struct event_head *event_head_get_as(
     struct event_writer *writer, const struct event *event, const struct event_head_shape *shape);
-const struct event_trace_text *event_trace_get_as(
-    struct event_writer *writer, const struct trace_info *trace, event_trace_fn *render);
 event_trace_fn event_trace_native;
+
+/* Render the text of ${trace} into ${slot}. */
+void event_trace_fill(struct event_writer *writer, const struct trace_info *trace,
+    event_trace_fn *render, struct event_trace_text *slot);
+
+static inline const struct event_trace_text *event_trace_get_as(
+    struct event_writer *writer, const struct trace_info *trace, event_trace_fn *render)
+{
+    struct event_trace_text *slot = &writer->traces[((uintptr_t)trace >> 6) % EVENT_TRACE_SLOTS];
+    if (!slot->valid || slot->trace != trace) {
+        event_trace_fill(writer, trace, render, slot);
+    }
+    return slot;
+}
 
 /* The constant parts for the trace of ${event}, with edited host, labels and tags. Not valid: out
  * of memory. */
-const struct event_trace_text *event_trace_of(
+const struct event_trace_text *event_trace_get_edited(
     struct event_writer *writer, const struct event *event, event_trace_fn *render);
+
+static inline const struct event_trace_text *event_trace_of(
+    struct event_writer *writer, const struct event *event, event_trace_fn *render)
+{
+    bool is_edited = event->edits && event->edits->mark_count;
+    return is_edited ? event_trace_get_edited(writer, event, render)
+                     : event_trace_get_as(writer, event->record->trace, render);
+}
 
 /* Append the end of all events: agent, labels and tags. For ${render}. */
 void event_writer_add_tail(struct event_writer *writer, struct buf *out);
