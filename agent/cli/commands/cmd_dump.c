@@ -83,8 +83,6 @@ static const struct cli_option options[] = {
 struct picker {
     uint64_t max_events;
     uint64_t taken;
-    uint64_t raw;
-    uint64_t partial;
 };
 
 static bool wants(const void *self, const struct event *event)
@@ -95,9 +93,8 @@ static bool wants(const void *self, const struct event *event)
 static bool count_event(void *self, const struct event *event)
 {
     struct picker *picker = self;
+    (void)event;
     picker->taken++;
-    picker->raw += event_is_undecoded(event);
-    picker->partial += event->status == DECODE_PARTIAL;
     return picker->max_events == 0 || picker->taken < picker->max_events;
 }
 
@@ -142,8 +139,9 @@ static void *output_settings(const struct cli_args *args, struct config *config,
     return settings;
 }
 
-static int exit_code_of(const struct trace_result *result, const struct picker *picker, bool strict)
+static int exit_code_of(const struct trace_result *result, bool strict)
 {
+    const struct decode_counts *counts = &result->counts.decode;
     if (result->end == INPUT_FAILED) {
         cli_error("%s", result->error.text);
         return EXIT_FAILED;
@@ -151,9 +149,9 @@ static int exit_code_of(const struct trace_result *result, const struct picker *
     if (result->output_failed) {
         return EXIT_FAILED;
     }
-    if (strict && (picker->raw || picker->partial)) {
+    if (strict && (counts->raw || counts->partial)) {
         cli_error("%llu events could not be decoded, %llu only in part",
-            (unsigned long long)picker->raw, (unsigned long long)picker->partial);
+            (unsigned long long)counts->raw, (unsigned long long)counts->partial);
         return EXIT_LOSSES;
     }
     return result->damaged ? EXIT_LOSSES : EXIT_DONE;
@@ -315,7 +313,7 @@ static int finish(const struct cli_args *args, const struct dump *dump,
                     "its limits. the output contains them, with a note",
             (unsigned long long)result->unsure);
     }
-    int exit_code = exit_code_of(result, picker, strict);
+    int exit_code = exit_code_of(result, strict);
     bool whole = result->end == INPUT_DONE && !trace_run_stopping() &&
                  (picker->max_events == 0 || picker->taken < picker->max_events) &&
                  !result->output_closed;
