@@ -25,14 +25,18 @@ static inline uint8_t *put_span(uint8_t *p, struct span s)
  * blocks then overlap only in bytes that do not matter. Compilers do 16-byte moves in registers. */
 enum { PUT_PADDING = 32 };
 
+static inline void put_block(uint8_t *p, const uint8_t *block)
+{
+    memmove(p, block, 16);
+    memmove(p + 16, block + 16, 16);
+}
+
 static inline uint8_t *put_padded(uint8_t *p, struct span s)
 {
-    size_t at = 0;
-    do {
-        memmove(p + at, s.data + at, 16);
-        memmove(p + at + 16, s.data + at + 16, 16);
-        at += PUT_PADDING;
-    } while (at < s.size);
+    put_block(p, s.data);
+    for (size_t at = PUT_PADDING; at < s.size; at += PUT_PADDING) {
+        put_block(p + at, s.data + at);
+    }
     return p + s.size;
 }
 
