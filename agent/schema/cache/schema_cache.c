@@ -35,14 +35,15 @@ enum {
     FOUND_TRIES = 3,
 };
 
+/* What every event reads comes first. */
 struct cache_entry {
+    uint64_t retry_after; /* event time (FILETIME) of the next try; 0: not tried yet */
+    struct span blob;     /* metadata of a TraceLogging type */
+    struct span traits;
     struct schema_choice choice;
     uint8_t key[SCHEMA_KEY_BYTES];
-    struct span blob; /* metadata of a TraceLogging type */
-    struct span traits;
     /* look up again with the process id if that process sent a manifest */
     bool per_process;
-    uint64_t retry_after;      /* event time (FILETIME) of the next try; 0: not tried yet */
     struct event_schema *bare; /* schema of a miss: names without a definition; made once */
 };
 
@@ -441,17 +442,6 @@ static bool fill_entry(
     return true;
 }
 
-/* The entry in ${slot}, if it is that of the record's type and needs no new look-up; else NULL. */
-static struct cache_entry *recent_entry(const struct schema_recent_slot *slot,
-    const struct event_record *record, const struct schema_metadata *metadata)
-{
-    struct cache_entry *entry = schema_recent_get(slot, record);
-    bool is_its = entry && record->time <= entry->retry_after &&
-                  span_equal(metadata->blob, entry->blob) &&
-                  span_equal(metadata->traits, entry->traits);
-    return is_its ? entry : NULL;
-}
-
 /* Find or create the entry for ${key}. A full cache is cleared; types still in use are then looked
  * up once more. */
 static struct cache_entry *entry_for(struct schema_cache *cache, const struct event_record *record,
@@ -518,6 +508,33 @@ static const struct schema_choice *in_passing(struct schema_cache *cache,
     return &cache->passing_choice;
 }
 
+/* The entry of the record's type, if it was used lately and needs no new look-up; else NULL. */
+static inline struct cache_entry *find_recent(
+    struct schema_cache *cache, const struct event_record *record)
+{
+    struct schema_metadata metadata = schema_key_metadata(record);
+    struct cache_entry *entry = schema_recent_get(
+        schema_recent_slot(&cache->recent, record, &metadata), record);
+    bool is_its = entry && record->time <= entry->retry_after &&
+                  span_equal(metadata.blob, entry->blob) &&
+                  span_equal(metadata.traits, entry->traits);
+    return is_its ? entry : NULL;
+}
+
+static const struct schema_choice *look_up(
+    struct schema_cache *cache, const struct event_record *record)
+{
+    struct schema_metadata metadata = schema_key_metadata(record);
+    struct cache_entry *entry = find_entry(cache, record, &metadata);
+    if (!entry) {
+        return in_passing(cache, record, &metadata);
+    }
+    if (!(entry->key[0] & SCHEMA_KEY_WITH_PROCESS) && !entry->per_process) {
+        schema_recent_put(schema_recent_slot(&cache->recent, record, &metadata), record, entry);
+    }
+    return &entry->choice;
+}
+
 const struct schema_choice *schema_cache_find(
     struct schema_cache *cache, const struct event_record *record)
 {
@@ -530,20 +547,8 @@ const struct schema_choice *schema_cache_find(
     if (record->flags & EVENT_FLAG_STRING_ONLY && record->kind == RECORD_EVENT) {
         return &cache->string_choice;
     }
-    struct schema_metadata metadata = schema_key_metadata(record);
-    struct schema_recent_slot *slot = schema_recent_slot(&cache->recent, record, &metadata);
-    struct cache_entry *entry = recent_entry(slot, record, &metadata);
-    if (entry) {
-        return &entry->choice;
-    }
-    entry = find_entry(cache, record, &metadata);
-    if (!entry) {
-        return in_passing(cache, record, &metadata);
-    }
-    if (!(entry->key[0] & SCHEMA_KEY_WITH_PROCESS) && !entry->per_process) {
-        schema_recent_put(slot, record, entry);
-    }
-    return &entry->choice;
+    struct cache_entry *entry = find_recent(cache, record);
+    return entry ? &entry->choice : look_up(cache, record);
 }
 
 struct listing {

@@ -37,9 +37,9 @@ struct schema_cache_settings {
 
 /* Definitions of one event type in the order in which to try them. */
 struct schema_choice {
-    const struct event_schema *list[SCHEMA_MAX_CANDIDATES];
     size_t count; /* 0: the type is unknown */
     bool late;    /* a source is still searching; more may be known soon */
+    const struct event_schema *list[SCHEMA_MAX_CANDIDATES];
 };
 
 /* NULL with ${err} set if ${settings} names an unknown source or a source cannot work. */

@@ -12,11 +12,7 @@ enum { SCHEMA_RECENT_SLOTS = 1024, SCHEMA_RECENT_SHIFT = 54 };
 
 struct schema_recent_slot {
     struct guid provider;
-    uint16_t id;
-    uint16_t hook_id;
-    uint8_t version;
-    uint8_t opcode;
-    uint8_t kind;
+    uint64_t numbers;
     void *entry;
 };
 
@@ -24,14 +20,20 @@ struct schema_recent {
     struct schema_recent_slot slots[SCHEMA_RECENT_SLOTS];
 };
 
+/* The numbers that distinguish the record's type from others of its provider. */
+static inline uint64_t schema_recent_numbers(const struct event_record *record)
+{
+    const struct event_descriptor *d = &record->descriptor;
+    return d->id | (uint64_t)record->hook_id << 16 | (uint64_t)d->version << 32 |
+           (uint64_t)d->opcode << 40 | (uint64_t)record->kind << 48;
+}
+
 /* The slot for the record's type; it may hold another type. */
 static inline struct schema_recent_slot *schema_recent_slot(struct schema_recent *recent,
     const struct event_record *record, const struct schema_metadata *metadata)
 {
-    const struct event_descriptor *d = &record->descriptor;
     uint64_t mix = load_le64(record->provider.bytes) ^ load_le64(record->provider.bytes + 8);
-    mix ^= (uint64_t)d->id << 32 ^ (uint64_t)d->opcode << 48 ^ record->hook_id;
-    mix ^= metadata->has_blob ? metadata->blob.size << 20 : d->version;
+    mix ^= schema_recent_numbers(record) ^ (uint64_t)metadata->blob.size << 20;
     return &recent->slots[mix * UINT64_C(0x9e3779b97f4a7c15) >> SCHEMA_RECENT_SHIFT];
 }
 
@@ -40,10 +42,7 @@ static inline struct schema_recent_slot *schema_recent_slot(struct schema_recent
 static inline void *schema_recent_get(
     const struct schema_recent_slot *slot, const struct event_record *record)
 {
-    const struct event_descriptor *d = &record->descriptor;
-    bool is_its = slot->entry && slot->kind == record->kind && slot->id == d->id &&
-                  slot->version == d->version && slot->opcode == d->opcode &&
-                  slot->hook_id == record->hook_id &&
+    bool is_its = slot->entry && slot->numbers == schema_recent_numbers(record) &&
                   guid_equal(&slot->provider, &record->provider);
     return is_its ? slot->entry : NULL;
 }
@@ -51,14 +50,8 @@ static inline void *schema_recent_get(
 static inline void schema_recent_put(
     struct schema_recent_slot *slot, const struct event_record *record, void *entry)
 {
-    const struct event_descriptor *d = &record->descriptor;
-    *slot = (struct schema_recent_slot){.provider = record->provider,
-        .id = d->id,
-        .hook_id = record->hook_id,
-        .version = d->version,
-        .opcode = d->opcode,
-        .kind = (uint8_t)record->kind,
-        .entry = entry};
+    *slot = (struct schema_recent_slot){
+        .provider = record->provider, .numbers = schema_recent_numbers(record), .entry = entry};
 }
 
 #endif
