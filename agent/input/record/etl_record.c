@@ -15,64 +15,66 @@
  */
 
 enum {
-    MARKER_TRACE_HEADER = 0x8, /* bit 31: TRACE_HEADER_FLAG */
-    MARKER_EVENT_TRACE = 0x4,  /* bit 30: byte 2 is a HeaderType */
+    MARKER_HEADER_TYPE = 0xc, /* bits 31, TRACE_HEADER_FLAG, and 30: byte 2 is a HeaderType */
     MARKER_MESSAGE = 0x9,
     MARKER_ULONG32_TIME = 0xb,
 };
 
 static const uint32_t no_id = UINT32_MAX; /* unknown process or thread */
 
-static uint32_t fixed_size(uint8_t header_type)
-{
-    switch (header_type) {
-    case ETL_SYSTEM32:
-    case ETL_SYSTEM64:
-        return ETL_SYSTEM_SIZE;
-    case ETL_COMPACT32:
-    case ETL_COMPACT64:
-        return ETL_COMPACT_SIZE;
-    case ETL_PERFINFO32:
-    case ETL_PERFINFO64:
-        return ETL_PERFINFO_SIZE;
-    case ETL_FULL_HEADER32:
-    case ETL_FULL_HEADER64:
-        return ETL_FULL_HEADER_SIZE;
-    case ETL_INSTANCE32:
-    case ETL_INSTANCE64:
-        return ETL_INSTANCE_SIZE;
-    case ETL_EVENT_HEADER32:
-    case ETL_EVENT_HEADER64:
-        return ETL_EVENT_HEADER_SIZE;
-    default:
-        return ETL_RECORD_START_SIZE;
-    }
-}
+enum family {
+    FAMILY_OPAQUE, /* without a public layout */
+    FAMILY_SYSTEM,
+    FAMILY_PERFINFO,
+    FAMILY_CLASSIC,
+    FAMILY_EVENT,
+    FAMILY_MESSAGE,
+    FAMILY_NONE, /* not a header */
+};
 
-/* SYSTEM, COMPACT and PERFINFO headers start with a version, followed by their size. */
-static bool size_is_at_4(uint8_t header_type)
+struct header {
+    uint8_t family;
+    uint8_t size_at; /* where the record's size stands: after a version, if there is one */
+    uint16_t size;   /* of its fixed part */
+};
+
+/* The header that starts with these ETL_RECORD_START_SIZE bytes. */
+static inline const struct header *header_of(const uint8_t *start)
 {
-    return (header_type >= ETL_SYSTEM32 && header_type <= ETL_COMPACT64) ||
-           header_type == ETL_PERFINFO32 || header_type == ETL_PERFINFO64;
+    static const struct header none = {.family = FAMILY_NONE};
+    static const struct header opaque = {.family = FAMILY_OPAQUE};
+    static const struct header message = {.family = FAMILY_MESSAGE};
+    static const struct header by_type[] = {
+        [ETL_SYSTEM32] = {FAMILY_SYSTEM, 4, ETL_SYSTEM_SIZE},
+        [ETL_SYSTEM64] = {FAMILY_SYSTEM, 4, ETL_SYSTEM_SIZE},
+        [ETL_COMPACT32] = {FAMILY_SYSTEM, 4, ETL_COMPACT_SIZE},
+        [ETL_COMPACT64] = {FAMILY_SYSTEM, 4, ETL_COMPACT_SIZE},
+        [ETL_FULL_HEADER32] = {FAMILY_CLASSIC, 0, ETL_FULL_HEADER_SIZE},
+        [ETL_INSTANCE32] = {FAMILY_CLASSIC, 0, ETL_INSTANCE_SIZE},
+        [ETL_PERFINFO32] = {FAMILY_PERFINFO, 4, ETL_PERFINFO_SIZE},
+        [ETL_PERFINFO64] = {FAMILY_PERFINFO, 4, ETL_PERFINFO_SIZE},
+        [ETL_EVENT_HEADER32] = {FAMILY_EVENT, 0, ETL_EVENT_HEADER_SIZE},
+        [ETL_EVENT_HEADER64] = {FAMILY_EVENT, 0, ETL_EVENT_HEADER_SIZE},
+        [ETL_FULL_HEADER64] = {FAMILY_CLASSIC, 0, ETL_FULL_HEADER_SIZE},
+        [ETL_INSTANCE64] = {FAMILY_CLASSIC, 0, ETL_INSTANCE_SIZE},
+    };
+    uint8_t type = start[2];
+    uint8_t marker = start[3] >> 4;
+    if ((marker & MARKER_HEADER_TYPE) == MARKER_HEADER_TYPE) {
+        return type < sizeof(by_type) / sizeof(by_type[0]) ? &by_type[type] : &opaque;
+    }
+    return marker == MARKER_MESSAGE ? &message : marker == MARKER_ULONG32_TIME ? &opaque : &none;
 }
 
 enum etl_frame etl_record_frame(const uint8_t *start, uint32_t *ret_size)
 {
     uint32_t word = load_le32(start);
-    uint32_t marker = word >> 28;
     if (word == 0 || word == UINT32_MAX) {
         return ETL_FRAME_END;
     }
-    uint32_t size = load_le16(start);
-    uint32_t least = ETL_RECORD_START_SIZE;
-    if ((marker & (MARKER_TRACE_HEADER | MARKER_EVENT_TRACE)) ==
-        (MARKER_TRACE_HEADER | MARKER_EVENT_TRACE)) {
-        least = fixed_size(start[2]);
-        size = size_is_at_4(start[2]) ? load_le16(start + 4) : size;
-    } else if (marker != MARKER_MESSAGE && marker != MARKER_ULONG32_TIME) {
-        return ETL_FRAME_BAD;
-    }
-    if (size < least) {
+    const struct header *header = header_of(start);
+    uint32_t size = load_le16(start + header->size_at);
+    if (header->family == FAMILY_NONE || size < ETL_RECORD_START_SIZE || size < header->size) {
         return ETL_FRAME_BAD;
     }
     *ret_size = size;
@@ -340,6 +342,19 @@ static const char *read_event(struct span bytes, struct etl_scope *scope,
     return problem;
 }
 
+/* Delivered as bytes, with everything after marker and size. */
+static const char *read_opaque(
+    struct span bytes, const struct etl_scope *scope, struct event_record *record)
+{
+    record->kind = RECORD_OPAQUE;
+    if (bytes.data[3] >> 4 == MARKER_ULONG32_TIME) {
+        record->header_type = ETL_ULONG32_TIME;
+    }
+    record->payload = span_from(bytes, ETL_RECORD_START_SIZE);
+    inherit_time(record, scope);
+    return NULL;
+}
+
 const char *etl_record_read(struct span bytes, struct etl_scope *scope, struct extended_item *items,
     struct event_record *record)
 {
@@ -350,39 +365,20 @@ const char *etl_record_read(struct span bytes, struct etl_scope *scope, struct e
         .trace = scope->trace,
         .position = scope->position,
     };
-    switch (bytes.data[3] >> 4) {
-    case MARKER_MESSAGE:
+    switch (header_of(bytes.data)->family) {
+    case FAMILY_SYSTEM:
+        return read_system(bytes, scope, record);
+    case FAMILY_PERFINFO:
+        return read_perfinfo(bytes, scope, items, record);
+    case FAMILY_CLASSIC:
+        return read_classic(bytes, scope, record);
+    case FAMILY_EVENT:
+        return read_event(bytes, scope, items, record);
+    case FAMILY_MESSAGE:
         return read_message(bytes, scope, record);
-    case MARKER_ULONG32_TIME:
-        record->header_type = ETL_ULONG32_TIME;
-        break;
     default:
-        switch (record->header_type) {
-        case ETL_SYSTEM32:
-        case ETL_SYSTEM64:
-        case ETL_COMPACT32:
-        case ETL_COMPACT64:
-            return read_system(bytes, scope, record);
-        case ETL_PERFINFO32:
-        case ETL_PERFINFO64:
-            return read_perfinfo(bytes, scope, items, record);
-        case ETL_FULL_HEADER32:
-        case ETL_FULL_HEADER64:
-        case ETL_INSTANCE32:
-        case ETL_INSTANCE64:
-            return read_classic(bytes, scope, record);
-        case ETL_EVENT_HEADER32:
-        case ETL_EVENT_HEADER64:
-            return read_event(bytes, scope, items, record);
-        default:
-            break;
-        }
+        return read_opaque(bytes, scope, record);
     }
-    /* no public layout: delivered as bytes, with everything after marker and size */
-    record->kind = RECORD_OPAQUE;
-    record->payload = span_from(bytes, ETL_RECORD_START_SIZE);
-    inherit_time(record, scope);
-    return NULL;
 }
 
 /* ---- plain events ---------------------------------------------------------------------------- */
@@ -412,33 +408,19 @@ bool etl_record_is_plain_event(struct span bytes)
 {
     enum { EXTENDED = ETL_PERFINFO_COUNTERS | ETL_PERFINFO_PEBS };
     const uint8_t *p = bytes.data;
-    if (p[3] >> 4 == MARKER_MESSAGE) {
-        return false; /* its header may reach beyond it */
-    }
-    if (p[3] >> 4 == MARKER_ULONG32_TIME) {
-        return true;
-    }
-    switch (p[2]) {
-    case ETL_PERFINFO32:
-    case ETL_PERFINFO64:
+    switch (header_of(p)->family) {
+    case FAMILY_PERFINFO:
         return !(load_le16(p) & EXTENDED) && is_plain_hook(load_le16(p + 0x06));
-    case ETL_SYSTEM32:
-    case ETL_SYSTEM64:
-    case ETL_COMPACT32:
-    case ETL_COMPACT64:
+    case FAMILY_SYSTEM:
         return is_plain_hook(load_le16(p + 0x06));
-    case ETL_FULL_HEADER32:
-    case ETL_FULL_HEADER64:
-    case ETL_INSTANCE32:
-    case ETL_INSTANCE64:
-        return false;
-    case ETL_EVENT_HEADER32:
-    case ETL_EVENT_HEADER64:
+    case FAMILY_EVENT:
         return load_le16(p + 0x28) != RECORD_MANIFEST_ID &&
                record_process_class(p + 0x18) == RECORD_OF_OTHERS &&
                !record_file_may_name(p + 0x18) &&
                (!(load_le16(p + 0x04) & EVENT_FLAG_EXTENDED_INFO) || are_extended_sound(bytes));
-    default:
+    case FAMILY_OPAQUE:
         return true;
+    default:
+        return false; /* that of a message may reach beyond it */
     }
 }
