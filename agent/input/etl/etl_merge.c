@@ -202,35 +202,38 @@ static inline enum etl_step advance_in_buffer(struct chain *chain)
     return step;
 }
 
-/* Advance to the chain's next record. ${ret_more} false: there is none. */
-static bool advance(struct etl_merge *merge, struct chain *chain, bool *ret_more, struct error *err)
+/* The chain has no buffer, or its buffer gave ${step} instead of a record: advance to the next
+ * buffer that has one. */
+static enum etl_step advance_to_next_buffer(
+    struct etl_merge *merge, struct chain *chain, enum etl_step step, struct error *err)
 {
-    bool continues = false;
-    for (;;) {
-        if (chain->current) {
-            enum etl_step step = advance_in_buffer(chain);
-            if (step == ETL_STEP_RECORD) {
-                *ret_more = true;
-                return true;
-            }
-            if (step == ETL_STEP_FAILED) {
-                if (err) {
-                    *err = *etl_stream_error(chain->stream);
-                }
-                return false;
-            }
-            chain->current = NULL;
-            continues = true;
-        }
+    bool continues = chain->current != NULL;
+    while (step != ETL_STEP_RECORD && step != ETL_STEP_FAILED) {
         bool open = false;
+        chain->current = NULL;
         if (chain->next == chain->end) {
-            *ret_more = false;
-            return true;
+            return ETL_STEP_END;
         }
         if (!open_buffer(merge, chain, continues, &open, err)) {
-            return false;
+            return ETL_STEP_FAILED;
+        }
+        if (open) {
+            step = advance_in_buffer(chain);
+            continues = true;
         }
     }
+    if (step == ETL_STEP_FAILED && err) {
+        *err = *etl_stream_error(chain->stream);
+    }
+    return step;
+}
+
+/* Advance to the chain's next record. ETL_STEP_END: there is none. ETL_STEP_FAILED: ${err} is
+ * set. */
+static inline enum etl_step advance(struct etl_merge *merge, struct chain *chain, struct error *err)
+{
+    enum etl_step step = chain->current ? advance_in_buffer(chain) : ETL_STEP_END;
+    return step == ETL_STEP_RECORD ? step : advance_to_next_buffer(merge, chain, step, err);
 }
 
 static void sift_down(struct etl_merge *merge, size_t at)
@@ -307,11 +310,11 @@ static bool make_chains(struct etl_merge *merge)
 static bool prime(struct etl_merge *merge, struct chain *chain, struct error *err)
 {
     const struct etl_index_entry *first = chain->next;
-    bool more;
-    if (!advance(merge, chain, &more, err)) {
+    enum etl_step step = advance(merge, chain, err);
+    if (step == ETL_STEP_FAILED) {
         return false;
     }
-    if (!more) {
+    if (step == ETL_STEP_END) {
         drop_stream(merge, chain);
         merge->open_chains[chain->key.file]--;
         return true;
@@ -381,15 +384,15 @@ static void end_chain(struct etl_merge *merge, struct chain *chain)
 static bool step_past_top(struct etl_merge *merge, struct error *err)
 {
     struct chain *top = merge->heap[0];
-    bool more;
+    enum etl_step step = advance(merge, top, err);
     merge->top_delivered = false;
-    if (!advance(merge, top, &more, err)) {
+    if (step == ETL_STEP_FAILED) {
         return false;
     }
-    if (more && (!merge->second || is_before(&top->key, &merge->second->key))) {
+    if (step == ETL_STEP_RECORD && (!merge->second || is_before(&top->key, &merge->second->key))) {
         return true;
     }
-    if (!more) {
+    if (step == ETL_STEP_END) {
         end_chain(merge, top);
         merge->heap[0] = merge->heap[--merge->heap_count];
     }
@@ -465,11 +468,11 @@ static void count_until(struct etl_merge *merge, struct chain *chain, const stru
 static bool step_past_end(struct etl_merge *merge, size_t at, struct error *err)
 {
     struct chain *chain = merge->heap[at];
-    bool more;
-    if (!advance(merge, chain, &more, err)) {
+    enum etl_step step = advance(merge, chain, err);
+    if (step == ETL_STEP_FAILED) {
         return false;
     }
-    if (!more) {
+    if (step == ETL_STEP_END) {
         end_chain(merge, chain);
         merge->heap[at] = merge->heap[--merge->heap_count];
     }
@@ -538,11 +541,11 @@ enum etl_merge_step etl_merge_next(struct etl_merge *merge, const struct event_r
     }
     struct chain *top = merge->heap[0];
     if (!top->current) { /* was idle: read its first record again */
-        bool more;
-        if (!advance(merge, top, &more, err)) {
+        enum etl_step step = advance(merge, top, err);
+        if (step == ETL_STEP_FAILED) {
             return ETL_MERGE_FAILED;
         }
-        if (!more) { /* the file changed during reading */
+        if (step == ETL_STEP_END) { /* the file changed during reading */
             error_set(err, ERR_IO, "%s: changed while it was read",
                 merge->files[top->key.file]->bytes.path);
             return ETL_MERGE_FAILED;
