@@ -480,9 +480,9 @@ static bool passes_by(const struct stack_join *join, const struct event_record *
            (join->held == 0 && record->trace && !record->trace->has_stacks);
 }
 
-static bool put(struct stack_join *join, const struct item *item)
+static bool keep(struct stack_join *join, const struct item *item)
 {
-    return passes_by(join, item->record) ? hand_on(join, item) : hold(join, item) && release(join);
+    return hold(join, item) && release(join);
 }
 
 bool stack_join_push(struct stack_join *join, const struct event_record *record, uint64_t tag)
@@ -498,12 +498,15 @@ bool stack_join_push(struct stack_join *join, const struct event_record *record,
         }
         join->counts.unmatched++;
     }
-    return put(join, &(struct item){.record = record, .tag = tag});
+    return passes_by(join, record) ? join->emit(join->self, record, NULL, 0, tag)
+                                   : keep(join, &(struct item){.record = record, .tag = tag});
 }
 
 bool stack_join_leave_out(struct stack_join *join, const struct event_record *record, uint64_t tag)
 {
-    return put(join, &(struct item){.record = record, .tag = tag, .is_left_out = true});
+    return passes_by(join, record)
+               ? join->left_out(join->self, record->time, tag)
+               : keep(join, &(struct item){.record = record, .tag = tag, .is_left_out = true});
 }
 
 bool stack_join_wants(const struct event_record *record)

@@ -5,7 +5,7 @@
 #include "pipeline/record/record_copy.h"
 
 struct item_head {
-    uint32_t size; /* of all of it: head, record, frames */
+    size_t size; /* of all of it: head, record, frames */
     uint32_t frame_count;
 };
 
@@ -61,15 +61,12 @@ size_t slab_item_size(const struct event_record *record, uint32_t frame_count)
                  frame_count * sizeof(uint64_t));
 }
 
-bool slab_add(struct slab *slab, const struct event_record *record, const uint64_t *frames,
+void slab_add(struct slab *slab, const struct event_record *record, const uint64_t *frames,
     uint32_t frame_count, size_t size, uint64_t sequence)
 {
-    if (size > slab->capacity - slab->used || size > UINT32_MAX) {
-        return false;
-    }
     uint8_t *at = (uint8_t *)slab->memory + slab->used;
     struct item_head *head = (struct item_head *)(void *)at;
-    head->size = (uint32_t)size;
+    head->size = size;
     head->frame_count = frame_count;
     uint8_t *copy = at + align(sizeof(*head));
     record_copy_make(record, copy)->sequence = sequence;
@@ -79,7 +76,6 @@ bool slab_add(struct slab *slab, const struct event_record *record, const uint64
     }
     slab->used += size;
     slab->count++;
-    return true;
 }
 
 bool slab_next(const struct slab *slab, size_t *cursor, struct slab_item *ret_item)

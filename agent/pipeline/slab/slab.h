@@ -77,8 +77,13 @@ void slab_clear_pieces(struct slab *slab);
 /* Bytes that ${record} with ${frame_count} frames needs in a slab. */
 size_t slab_item_size(const struct event_record *record, uint32_t frame_count);
 
-/* Copy a record of slab_item_size() ${size}, and number it. False if there is no room. */
-bool slab_add(struct slab *slab, const struct event_record *record, const uint64_t *frames,
+static inline bool slab_has_room(const struct slab *slab, size_t size)
+{
+    return size <= slab->capacity - slab->used;
+}
+
+/* Copy a record of slab_item_size() ${size}, for which there is room, and number it. */
+void slab_add(struct slab *slab, const struct event_record *record, const uint64_t *frames,
     uint32_t frame_count, size_t size, uint64_t sequence);
 
 /* The items in order: start with *cursor = 0; false at the end. */

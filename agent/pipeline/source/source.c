@@ -192,10 +192,17 @@ static bool is_old(struct source *source)
     return plat_monotonic_ns() - source->slab_opened_ns >= source->settings.slab_age_ns;
 }
 
-static bool open_slab(struct source *source, size_t size)
+/* Hand the slab over and open one with room for ${size} bytes. False if that is impossible. */
+static bool open_next_slab(struct source *source, size_t size)
 {
+    if (!hand_over_or_drop(source, deadline_of(source))) {
+        return false;
+    }
     source->slab = make_slab(source, SLAB_RECORDS, size > SLAB_BYTES ? size : SLAB_BYTES);
     source->slab_opened_ns = source->settings.replayable ? 0 : plat_monotonic_ns();
+    if (!source->slab) {
+        source_change(source, SOURCE_DROPS);
+    }
     return source->slab != NULL;
 }
 
@@ -207,19 +214,14 @@ static bool put(struct source *source, const struct event_record *record, const 
     if (source->state == SOURCE_DROPS && !resume(source)) {
         return false;
     }
+    const struct slab *slab = source->slab;
+    bool fits = slab && !slab->completed && !is_old(source) && slab_has_room(slab, size);
+    if (!fits && !open_next_slab(source, size)) {
+        return false;
+    }
     uint64_t sequence = source->counts.sequence + 1;
-    if (source->slab && !source->slab->completed && !is_old(source) &&
-        slab_add(source->slab, record, frames, frame_count, size, sequence)) {
-        return true;
-    }
-    if (!hand_over_or_drop(source, deadline_of(source))) {
-        return false;
-    }
-    if (!source->slab && !open_slab(source, size)) {
-        source_change(source, SOURCE_DROPS);
-        return false;
-    }
-    return slab_add(source->slab, record, frames, frame_count, size, sequence);
+    slab_add(source->slab, record, frames, frame_count, size, sequence);
+    return true;
 }
 
 /* stack_join_emit_fn */
@@ -264,15 +266,19 @@ void source_hand_over_counts(struct source *source)
 /* Copy a record of metadata into the slab that waits for its turn. False: no room, no memory. */
 static bool add_metadata(struct source *source, const struct event_record *record, size_t size)
 {
-    if (source->metadata && slab_add(source->metadata, record, NULL, 0, size, 0)) {
-        return true;
+    if (source->metadata && !slab_has_room(source->metadata, size)) {
+        source_offer_metadata(source);
+        if (source->metadata) {
+            return false;
+        }
     }
-    source_offer_metadata(source);
     if (!source->metadata) {
         source->metadata = make_slab(source, SLAB_METADATA, size > SLAB_BYTES ? size : SLAB_BYTES);
-        return source->metadata && slab_add(source->metadata, record, NULL, 0, size, 0);
     }
-    return false;
+    if (source->metadata) {
+        slab_add(source->metadata, record, NULL, 0, size, 0);
+    }
+    return source->metadata != NULL;
 }
 
 static void learn(struct source *source, const struct event_record *record)
@@ -355,7 +361,9 @@ static bool on_record(void *self, const struct event_record *record)
     source->quiet_since_ns = 0;
     learn_in_place(source, record);
     learn_file(source, record, false);
-    source_offer_metadata(source);
+    if (source->metadata) {
+        source_offer_metadata(source);
+    }
     if (record_is_metadata(record)) {
         if (!source->settings.replayable) {
             learn(source, record);
