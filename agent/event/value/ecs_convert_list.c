@@ -67,6 +67,17 @@ static bool is_space(uint8_t c)
     return c == ' ' || c == '\t';
 }
 
+/* Pass the characters at ${at} that are simply a part of an argument, as most are. False: the
+ * argument ends there. */
+static bool pass_plain(struct span text, size_t *at, bool is_quoted)
+{
+    static const bool is_special[256] = {[' '] = true, ['\t'] = true, ['"'] = true, ['\\'] = true};
+    while (*at < text.size && !is_special[text.data[*at]]) {
+        ++*at;
+    }
+    return *at < text.size && (is_quoted || !is_space(text.data[*at]));
+}
+
 /* Append ${piece} of an argument to ${out} as JSON text.
  * ${out} NULL: arguments are only counted. */
 static void add_piece(struct buf *out, struct span piece)
@@ -82,7 +93,7 @@ static void take_program(struct span *rest, struct buf *out)
     bool is_quoted = false;
     size_t from = 0;
     size_t at = 0;
-    for (; at < rest->size && (is_quoted || !is_space(rest->data[at])); at++) {
+    for (; pass_plain(*rest, &at, is_quoted); at++) {
         if (rest->data[at] == '"') {
             add_piece(out, span_make(rest->data + from, at - from));
             is_quoted = !is_quoted;
@@ -100,7 +111,7 @@ static void take_argument(struct span *rest, struct buf *out)
     bool is_quoted = false;
     size_t from = 0;
     size_t at = 0;
-    while (at < rest->size && (is_quoted || !is_space(rest->data[at]))) {
+    while (pass_plain(*rest, &at, is_quoted)) {
         size_t slashes = 0;
         while (at + slashes < rest->size && rest->data[at + slashes] == '\\') {
             slashes++;
