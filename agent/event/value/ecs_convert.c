@@ -36,14 +36,12 @@ static bool is_zero(struct span bytes)
 static struct span text_of(struct ecs_operand *operand)
 {
     const struct event_value *value = &operand->value;
-    if (operand->text.data) {
-        return operand->text; /* it stands in the memory that the next text would be written to */
+    bool is_text = value->type != EVENT_VALUE_BYTES &&
+                   (value->type != EVENT_VALUE_GUID || !is_zero(value->bytes));
+    if (!operand->text.data && is_text) {
+        operand->text = event_value_text(operand->context, value);
     }
-    if (value->type == EVENT_VALUE_BYTES ||
-        (value->type == EVENT_VALUE_GUID && is_zero(value->bytes))) {
-        return span_make(NULL, 0);
-    }
-    return event_value_text(operand->context, value);
+    return operand->text;
 }
 
 static bool number_of(struct ecs_operand *operand, uint64_t *ret_number)
@@ -131,11 +129,11 @@ static bool put_long(struct ecs_operand *operand, struct ecs_sink *sink)
 static bool put_port(struct ecs_operand *operand, struct ecs_sink *sink)
 {
     uint64_t number;
-    struct event_value *value = &operand->value;
-    if (value->type == EVENT_VALUE_OBJECT) {
-        *value = event_value_socket_member(value->bytes, span_text("port"));
+    struct ecs_operand port = *operand;
+    if (port.value.type == EVENT_VALUE_OBJECT) {
+        port.value = event_value_socket_member(port.value.bytes, span_text("port"));
     }
-    return number_of(operand, &number) && number && number <= UINT16_MAX &&
+    return number_of(&port, &number) && number && number <= UINT16_MAX &&
            ecs_sink_number(sink, number);
 }
 
@@ -214,15 +212,20 @@ static bool put_guid_text(struct ecs_operand *operand, struct ecs_sink *sink)
     return ecs_sink_text(sink, span_make(braced, (size_t)(end - braced)));
 }
 
-static bool put_args(enum ecs_conversion how, struct span text, struct ecs_sink *sink)
+static bool put_args(struct ecs_operand *operand, struct ecs_sink *sink)
 {
-    if (span_is(text, "-")) {
-        return false;
+    struct span text = text_of(operand);
+    operand->args = span_is(text, "-") ? 0 : ecs_convert_list_args(text, sink);
+    return operand->args > 0;
+}
+
+static bool put_args_count(struct ecs_operand *operand, struct ecs_sink *sink)
+{
+    uint32_t count = operand->args;
+    if (!count) {
+        struct span text = text_of(operand);
+        count = span_is(text, "-") ? 0 : ecs_convert_list_args(text, NULL);
     }
-    if (how == ECS_CONVERT_args) {
-        return ecs_convert_list_args(text, sink) > 0;
-    }
-    uint32_t count = ecs_convert_list_args(text, NULL);
     return count && ecs_sink_number(sink, count);
 }
 
@@ -383,9 +386,6 @@ static bool put_text_kind(
         return ecs_text_dn(text, "DC", &found) && ecs_sink_text(sink, found);
     case ECS_CONVERT_is:
         return span_equal_nocase(text, parameter) && ecs_sink_truth(sink, true);
-    case ECS_CONVERT_args:
-    case ECS_CONVERT_args_count:
-        return put_args(how, text, sink);
     case ECS_CONVERT_details:
         return ecs_convert_list_details(text, sink);
     case ECS_CONVERT_registry_type:
@@ -442,6 +442,10 @@ bool ecs_convert(enum ecs_conversion how, struct span parameter, struct ecs_oper
     case ECS_CONVERT_truth:
     case ECS_CONVERT_guid:
         return put_number_kind(how, operand, sink);
+    case ECS_CONVERT_args:
+        return put_args(operand, sink);
+    case ECS_CONVERT_args_count:
+        return put_args_count(operand, sink);
     case ECS_CONVERT_words:
         return put_word(operand, parameter, sink);
     case ECS_CONVERT_dns_answers:

@@ -66,11 +66,13 @@ enum ecs_conversion {
     ECS_CONVERSIONS,
 };
 
-/* A value and the context to read it. */
+/* A value and the context to read it. Several conversions of one value may share an operand, as
+ * long as no other text is made in the context. */
 struct ecs_operand {
     struct event_value_context *context;
     struct event_value value;
-    struct span text; /* UTF-8 that was taken out of the value's text; NULL data: nothing was */
+    struct span text; /* UTF-8: the value's text, or a part of it; NULL data: none was made yet */
+    uint32_t args;    /* how many arguments `args` found in it; 0: it was not split yet */
 };
 
 /* Append ${operand} as JSON. False: there is no value; the caller then restores the old size of the

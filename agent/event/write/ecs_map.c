@@ -28,15 +28,21 @@ struct cursor {
     uint8_t shared; /* objects of `last` that also contain all members since then */
     struct ecs_sink sink;
     struct known known;
+    /* What the present member has its value from. Members that differ in their conversion alone
+     * follow each other, and find it here. */
+    struct ecs_operand operand;
+    const struct field *field; /* of the payload, that `operand` is the value of; NULL: none */
 };
 
 /* The list's memory needs no reset before the first list. */
-static void cursor_init(struct cursor *cursor, struct buf *out)
+static void cursor_init(struct cursor *cursor, struct event_value_context *context, struct buf *out)
 {
     cursor->out = out;
     cursor->last = NULL;
     cursor->open = 0;
     cursor->shared = 0;
+    cursor->operand = (struct ecs_operand){.context = context};
+    cursor->field = NULL;
     cursor->sink.out = out;
     cursor->sink.is_list = false;
     cursor->sink.count = 0;
@@ -90,36 +96,30 @@ static bool is_hidden(
                             !(field->schema->flags & FIELD_EDITED)));
 }
 
-static bool get_field(struct event_value_context *context, const struct ecs_map_member *member,
-    const struct event *event, struct ecs_operand *ret_operand)
+/* The field with the value for ${member}; NULL: there is none. */
+static const struct field *value_field(
+    const struct ecs_map_member *member, const struct event *event)
 {
-    *ret_operand = (struct ecs_operand){.context = context};
     const struct field *field = find_field(event, member->property);
-    if (!field || field->shape != FIELD_VALUE || !value_json_present(field) ||
-        is_hidden(member, event, field)) {
-        return false;
-    }
-    ret_operand->value = event_value_of(
-        context, field->schema, span_make(field->data, field->size));
-    return true;
+    bool is_there = field && field->shape == FIELD_VALUE && value_json_present(field) &&
+                    !is_hidden(member, event, field);
+    return is_there ? field : NULL;
 }
 
-static bool get_keywords(const struct event_record *record, struct event_value *ret_value)
+static struct ecs_operand operand_of(struct event_value_context *context, const struct field *field)
 {
-    *ret_value = (struct event_value){
-        .type = EVENT_VALUE_HEX, .unsigned_number = record->descriptor.keyword};
-    return true;
+    return (struct ecs_operand){.context = context,
+        .value = event_value_of(context, field->schema, span_make(field->data, field->size))};
 }
 
-static bool get_sid(const struct event_record *record, struct event_value *ret_value)
+static struct event_value sid_of(const struct event_record *record)
 {
     const struct extended_item *item = record_extended(record, EXTENDED_SID);
     if (!item) {
-        return false;
+        return event_value_plain(EVENT_VALUE_NONE);
     }
-    *ret_value = record->present & RECORD_SID_IS_TEXT ? event_value_utf8(item->data)
-                                                      : event_value_sid(item->data);
-    return true;
+    return record->present & RECORD_SID_IS_TEXT ? event_value_utf8(item->data)
+                                                : event_value_sid(item->data);
 }
 
 /* The value of a line in the text that ${operand} has. */
@@ -135,12 +135,15 @@ static bool find_pid(struct event_value_context *context, const struct ecs_map_m
     uint16_t count, const struct event *event, uint32_t *ret_pid)
 {
     for (uint16_t i = 0; i < count; i++) {
-        struct ecs_operand operand;
         enum ecs_conversion how = (enum ecs_conversion)members[i].conversion;
-        if (members[i].origin == ECS_MAP_FIELD &&
-            get_field(context, &members[i], event, &operand) &&
-            ecs_convert_pid(how, &operand, ret_pid)) {
-            return true;
+        const struct field *field = members[i].origin == ECS_MAP_FIELD
+                                        ? value_field(&members[i], event)
+                                        : NULL;
+        if (field) {
+            struct ecs_operand operand = operand_of(context, field);
+            if (ecs_convert_pid(how, &operand, ret_pid)) {
+                return true;
+            }
         }
     }
     return false;
@@ -255,47 +258,69 @@ static void open_member(struct cursor *cursor, const struct ecs_map_member *memb
     cursor->sink.count = 0;
 }
 
-static bool get_operand(const struct cursor *cursor, const struct ecs_map_member *member,
-    const struct event *event, struct ecs_operand *operand)
+/* Set the cursor's operand to a value of the payload, and with it what was found out about it for
+ * the member before. */
+static bool take_field(
+    struct cursor *cursor, const struct ecs_map_member *member, const struct event *event)
 {
-    switch (member->origin) {
-    case ECS_MAP_FIELD:
-        return get_field(operand->context, member, event, operand) &&
-               !is_known_better(&cursor->known, member, operand, event) &&
-               (!member->within.size || look_within(member->within, operand));
-    case ECS_MAP_KEYWORDS:
-        return get_keywords(event->record, &operand->value);
-    case ECS_MAP_SID:
-        return get_sid(event->record, &operand->value);
-    default:
-        operand->value = fact_of(&cursor->known, member, event);
-        return true;
+    const struct field *field = value_field(member, event);
+    if (!field) {
+        return false;
     }
+    bool is_part = member->within.size > 0;
+    if (field != cursor->field || is_part) {
+        cursor->operand = operand_of(cursor->operand.context, field);
+        cursor->field = is_part ? NULL : field;
+    }
+    return !is_known_better(&cursor->known, member, &cursor->operand, event) &&
+           (!is_part || look_within(member->within, &cursor->operand));
 }
 
-static bool add_value(struct cursor *cursor, const struct ecs_map_member *member,
-    struct event_value_context *context, const struct event *event)
+/* Set the cursor's operand to the value that ${member} is made of. False: there is none. */
+static bool take_operand(
+    struct cursor *cursor, const struct ecs_map_member *member, const struct event *event)
 {
-    struct ecs_operand operand = {.context = context};
+    if (member->origin == ECS_MAP_FIELD) {
+        return take_field(cursor, member, event);
+    }
+    struct event_value value;
+    switch (member->origin) {
+    case ECS_MAP_KEYWORDS:
+        value = event_value_hex(event->record->descriptor.keyword);
+        break;
+    case ECS_MAP_SID:
+        value = sid_of(event->record);
+        break;
+    default:
+        value = fact_of(&cursor->known, member, event);
+        break;
+    }
+    if (value.type == EVENT_VALUE_NONE) {
+        return false;
+    }
+    cursor->operand = (struct ecs_operand){.context = cursor->operand.context, .value = value};
+    cursor->field = NULL;
+    return true;
+}
+
+static bool add_value(struct cursor *cursor, const struct ecs_map_member *member)
+{
     if (member->origin == ECS_MAP_CONSTANT) {
         ecs_convert_constant(member->constant, &cursor->sink);
         return true;
     }
-    if (!get_operand(cursor, member, event, &operand)) {
-        return false;
-    }
-    return operand.value.type != EVENT_VALUE_NONE &&
-           ecs_convert(
-               (enum ecs_conversion)member->conversion, member->parameter, &operand, &cursor->sink);
+    return ecs_convert((enum ecs_conversion)member->conversion, member->parameter, &cursor->operand,
+        &cursor->sink);
 }
 
 /* Add ${member}; without a value, restore the state before the call. */
-static void add_member(struct cursor *cursor, const struct ecs_map_member *member,
-    struct event_value_context *context, const struct event *event)
+static void add_member(
+    struct cursor *cursor, const struct ecs_map_member *member, const struct event *event)
 {
     cursor->shared = member->shared < cursor->shared ? member->shared : cursor->shared;
     bool is_same = cursor->last && cursor->last->number == member->number;
-    if (is_same && !member->is_list) {
+    if ((is_same && !member->is_list) ||
+        (member->origin != ECS_MAP_CONSTANT && !take_operand(cursor, member, event))) {
         return;
     }
     size_t size = cursor->out->size;
@@ -306,7 +331,7 @@ static void add_member(struct cursor *cursor, const struct ecs_map_member *membe
     if (!is_same) {
         open_member(cursor, member);
     }
-    if (!add_value(cursor, member, context, event)) {
+    if (!add_value(cursor, member)) {
         cursor->out->size = size;
         cursor->last = last;
         cursor->open = open;
@@ -320,14 +345,14 @@ void ecs_map_add(struct event_value_context *context, const struct ecs_plan *pla
     const struct event *event, enum ecs_map_group group, struct buf *out)
 {
     struct cursor cursor;
-    cursor_init(&cursor, out);
+    cursor_init(&cursor, context, out);
     if (group == ECS_MAP_PROCESS || group == ECS_MAP_REST) {
         cursor.known = known_of(context, plan, event);
     }
     for (uint16_t i = plan->first[group]; i < plan->first[group + 1] && !out->failed; i++) {
         const struct ecs_map_member *member = &plan->members[i];
         if (group != ECS_MAP_EVENT || member->origin != ECS_MAP_CONSTANT) {
-            add_member(&cursor, member, context, event);
+            add_member(&cursor, member, event);
         }
     }
     close_objects(&cursor, 0);
@@ -353,11 +378,11 @@ struct span ecs_map_action(const struct ecs_plan *plan)
 void ecs_map_add_constants(const struct ecs_plan *plan, struct buf *out)
 {
     struct cursor cursor;
-    cursor_init(&cursor, out);
+    cursor_init(&cursor, NULL, out);
     for (uint16_t i = 0; plan && i < plan->first[ECS_MAP_EVENT + 1]; i++) {
         const struct ecs_map_member *member = &plan->members[i];
         if (member->origin == ECS_MAP_CONSTANT && !is_action(member)) {
-            add_member(&cursor, member, NULL, NULL);
+            add_member(&cursor, member, NULL);
         }
     }
     close_objects(&cursor, 0);

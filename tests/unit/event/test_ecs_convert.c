@@ -318,6 +318,40 @@ static void further_elements_join_a_list(void **state)
     fixture_fini(&f);
 }
 
+/* What one conversion finds out about a value serves the next one. */
+static void conversions_of_one_value_may_share_an_operand(void **state)
+{
+    (void)state;
+    static const struct {
+        enum ecs_conversion how;
+        const char *json;
+    } steps[] = {
+        {ECS_CONVERT_args_count, "3"},
+        {ECS_CONVERT_args, "\"C:\\\\p.exe\",\"a b\",\"c\""},
+        {ECS_CONVERT_args_count, "3"},
+        {ECS_CONVERT_text, "\"C:\\\\p.exe \\\"a b\\\" c\""},
+        {ECS_CONVERT_extension, "\"exe \\\"a b\\\" c\""},
+        {ECS_CONVERT_lower, "\"c:\\\\p.exe \\\"a b\\\" c\""},
+    };
+    struct writer_fixture f;
+    struct event_value_context context;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+    assert_true(event_value_context_init(&context, NULL, NULL));
+    static const struct piece piece = {"A", IN_UNICODE_STRING, 0, "L'C:\\p.exe \"a b\" c'", NULL};
+    fixture_set_fields(&f, &piece, 1);
+    const struct field *field = &f.fields[0];
+    struct ecs_operand operand = {.context = &context,
+        .value = event_value_of(&context, field->schema, span_make(field->data, field->size))};
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        struct ecs_sink sink = {.out = &f.out, .is_list = steps[i].how == ECS_CONVERT_args};
+        buf_reset(&f.out);
+        assert_true(ecs_convert(steps[i].how, span_text(""), &operand, &sink));
+        assert_span(buf_span(&f.out), steps[i].json);
+    }
+    event_value_context_fini(&context);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +359,7 @@ int main(void)
         cmocka_unit_test(lists_have_each_element_once),
         cmocka_unit_test(every_conversion_has_a_row),
         cmocka_unit_test(further_elements_join_a_list),
+        cmocka_unit_test(conversions_of_one_value_may_share_an_operand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
