@@ -23,7 +23,7 @@ static void add_unnamed(const struct value_context *context, const struct schema
 {
     if (buf_reserve(out, ecs_value_room(bytes.size))) {
         uint8_t *p = out->data + out->size;
-        out->size += (size_t)(ecs_value_put(context, p, schema, bytes) - p);
+        out->size += (size_t)(ecs_value_put_fast(context, p, schema, bytes) - p);
     }
 }
 
@@ -36,6 +36,7 @@ static void add_packed(
         add_unnamed(context, schema, span_make(field->data, field->size), out);
         return;
     }
+    raw |= !ecs_value_is_code(schema);
     buf_add_byte(out, '[');
     const uint8_t *data = field->data;
     for (uint32_t i = 0; i < field->count && !out->failed; i++, data += field->value_bytes) {
@@ -104,48 +105,6 @@ static void add_raw(const struct value_context *context, const struct field *fie
     }
 }
 
-static void add_member(
-    const struct value_context *context, const struct event *event, uint32_t index, struct buf *out)
-{
-    const struct field *field = &event->fields[index];
-    const struct schema_field *schema = field->schema;
-    bool plain = field->shape == FIELD_VALUE && !ecs_value_is_code(schema);
-    if (!buf_reserve(out, schema->json_key.size + PUT_PADDING + ecs_value_room(field->size))) {
-        return;
-    }
-    uint8_t *p = put_padded(out->data + out->size, schema->json_key);
-    if (plain) {
-        p = ecs_value_put(context, p, schema, span_make(field->data, field->size));
-    }
-    out->size = (size_t)(p - out->data);
-    if (!plain) {
-        add_value(context, event, index, out);
-    }
-}
-
-static void add_object(const struct value_context *context, const struct event *event,
-    uint32_t first, uint32_t end, struct buf *out)
-{
-    size_t start = out->size;
-    for (uint32_t i = first; i < end && !out->failed; i = event->fields[i].end) {
-        if (value_json_present(&event->fields[i])) {
-            add_member(context, event, i, out);
-            if (event->fields[i].schema->raw_key.size) {
-                add_raw(context, &event->fields[i], out);
-            }
-            add_name(context, &event->fields[i], out);
-        }
-    }
-    if (out->size == start) {
-        buf_add_byte(out, '{');
-    } else if (!out->failed) {
-        out->data[start] = '{';
-    }
-    buf_add_byte(out, '}');
-}
-
-/* ---- top level ------------------------------------------------------------------------------- */
-
 #define EXTENDED_KEY ",\"extended_data\":"
 
 /* A payload field of this name is renamed as a duplicate would be: it gets the first free
@@ -173,33 +132,92 @@ static void rename_member(const struct event *event, size_t start, struct buf *o
     }
 }
 
-/* Like Filebeat, leave out members that are empty strings; those inside lists and structs stay. */
-static void add_fields(
-    const struct value_context *context, const struct event *event, struct buf *out)
+/* Like Filebeat, leave out members at the top that are empty strings; those inside lists and
+ * structs stay. */
+static bool is_left_out(size_t value_size, const uint8_t *value)
 {
-    for (uint32_t i = 0; i < event->field_count && !out->failed; i = event->fields[i].end) {
-        const struct field *field = &event->fields[i];
+    return value_size == 2 && *value == '"';
+}
+
+/* One member of any kind, and what stands beside it. */
+static void add_member(const struct value_context *context, const struct event *event,
+    const struct field *field, bool is_top, struct buf *out)
+{
+    const struct schema_field *schema = field->schema;
+    size_t start = out->size;
+    buf_add_span(out, schema->json_key);
+    size_t value = out->size;
+    add_value(context, event, (uint32_t)(field - event->fields), out);
+    if (out->failed) {
+        return;
+    }
+    if (is_top && is_left_out(out->size - value, out->data + value)) {
+        out->size = start;
+    } else if (is_top && span_is(schema->json_key, EXTENDED_KEY)) {
+        rename_member(event, start, out);
+    }
+    if (schema->raw_key.size) {
+        add_raw(context, field, out);
+    }
+    add_name(context, field, out);
+}
+
+/* True if the member is nothing but its key and a single value. */
+static inline bool is_simple(const struct field *field)
+{
+    const struct schema_field *schema = field->schema;
+    return !(field->shape | schema->is_special) && !ecs_value_is_code(schema) &&
+           !span_is(schema->json_key, EXTENDED_KEY);
+}
+
+/* The members [first, end) of ${event} that are siblings, each after a comma. Simple ones, which
+ * most are, are put here without touching ${out}, the others by add_member. */
+static void add_members(const struct value_context *context, const struct event *event,
+    uint32_t first, uint32_t end, bool is_top, struct buf *out)
+{
+    const struct field *fields = event->fields;
+    uint8_t *p = out->data + out->size;
+    const uint8_t *limit = out->data + out->capacity;
+    for (uint32_t i = first; i < end; i = fields[i].end) {
+        const struct field *field = &fields[i];
         const struct schema_field *schema = field->schema;
-        if (!value_json_present(field)) {
+        size_t room = schema->json_key.size + PUT_PADDING + ecs_value_room(field->size);
+        if (!is_simple(field) || room > (size_t)(limit - p)) {
+            out->size = (size_t)(p - out->data);
+            if (value_json_present(field)) {
+                add_member(context, event, field, is_top, out);
+            }
+            p = out->data + out->size;
+            limit = out->data + out->capacity;
             continue;
         }
-        size_t start = out->size;
-        add_member(context, event, i, out);
-        if (out->failed) {
-            return;
+        uint8_t *value = put_padded(p, schema->json_key);
+        uint8_t *value_end = ecs_value_put_fast(
+            context, value, schema, span_make(field->data, field->size));
+        if (!is_top || !is_left_out((size_t)(value_end - value), value)) {
+            p = value_end;
         }
-        const uint8_t *value = out->data + start + schema->json_key.size;
-        if (out->size - start == schema->json_key.size + 2 && value[0] == '"' && value[1] == '"') {
-            out->size = start;
-        } else if (span_is(schema->json_key, EXTENDED_KEY)) {
-            rename_member(event, start, out);
-        }
-        if (schema->raw_key.size) {
-            add_raw(context, field, out);
-        }
-        add_name(context, field, out);
     }
+    out->size = (size_t)(p - out->data);
 }
+
+static void add_object(const struct value_context *context, const struct event *event,
+    uint32_t first, uint32_t end, struct buf *out)
+{
+    if (!buf_reserve(out, 2)) {
+        return;
+    }
+    size_t start = out->size;
+    add_members(context, event, first, end, false, out);
+    if (out->size == start) {
+        buf_add_byte(out, '{');
+    } else if (!out->failed) {
+        out->data[start] = '{';
+    }
+    buf_add_byte(out, '}');
+}
+
+/* ---- top level ------------------------------------------------------------------------------- */
 
 /* A string event has its string as the message. */
 static bool is_message(const struct event_schema *schema)
@@ -213,7 +231,7 @@ void ecs_data_add(const struct value_context *context, const struct event *event
     buf_add_text(out, ",\"event_data\":");
     size_t first = out->size;
     if (!is_message(event->schema)) {
-        add_fields(context, event, out);
+        add_members(context, event, 0, event->field_count, true, out);
     }
     ecs_extended_add(event, out);
     value_json_close(out, start, first);

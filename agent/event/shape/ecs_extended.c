@@ -157,7 +157,7 @@ static void add_item(uint16_t type, struct span bytes, struct buf *out)
         buf_add_text(out, ",\"TYPE_");
         buf_add(out, name + 1, (size_t)(name_end - name) - 1);
         buf_add_byte(out, ':');
-        if (!buf_reserve(out, 8 + bytes.size * 2)) {
+        if (!buf_reserve(out, PUT_MAX + bytes.size * 2)) {
             return;
         }
         end = ecs_value_put_bytes(out->data + out->size, bytes);

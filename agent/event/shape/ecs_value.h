@@ -1,7 +1,8 @@
 #ifndef ETWSHIP_EVENT_ECS_VALUE_H
 #define ETWSHIP_EVENT_ECS_VALUE_H
 
-#include "event/value/value_json.h"
+#include "base/put.h"
+#include "event/value/value_put.h"
 
 /*
  * Single values in the spelling of Filebeat's etw input, which is that of TdhFormatProperty
@@ -30,10 +31,45 @@ static inline bool ecs_value_is_code(const struct schema_field *schema)
 void ecs_value_add(const struct value_context *context, const struct schema_field *schema,
     struct span bytes, struct buf *out);
 
-/* `"0x1F"`, `"0x00FF"` (nothing but quotes for no bytes), `"{1C95126E-…}"`, `"12"`. */
+/* `"0x1F"`, `"0x00FF"` (nothing but quotes for no bytes), `"{1C95126E-…}"`, `"12"`; into PUT_MAX
+ * bytes, and twice the size of ${bytes}. */
 uint8_t *ecs_value_put_hex(uint8_t *p, uint64_t value);
 uint8_t *ecs_value_put_bytes(uint8_t *p, struct span bytes);
 uint8_t *ecs_value_put_guid(uint8_t *p, const uint8_t bytes[16]);
-uint8_t *ecs_value_put_number(uint8_t *p, uint64_t value);
+
+static inline uint8_t *ecs_value_put_number(uint8_t *p, uint64_t value)
+{
+    *p++ = '"';
+    p = put_u64(p, value);
+    *p++ = '"';
+    return p;
+}
+
+/* ecs_value_put with the frequent forms inlined, for the place that writes most values. */
+static inline uint8_t *ecs_value_put_fast(const struct value_context *context, uint8_t *p,
+    const struct schema_field *schema, struct span bytes)
+{
+    switch (schema->form) {
+    case FORM_UTF16:
+        *p++ = '"';
+        p = value_put_utf16(p, schema, bytes);
+        *p++ = '"';
+        return p;
+    case FORM_UINT8:
+        return ecs_value_put_number(p, bytes.data[0]);
+    case FORM_UINT16:
+        return ecs_value_put_number(p, load_le16(bytes.data));
+    case FORM_UINT32:
+        return ecs_value_put_number(p, load_le32(bytes.data));
+    case FORM_UINT64:
+        return ecs_value_put_number(p, load_le64(bytes.data));
+    case FORM_HEX32:
+    case FORM_HEX64:
+    case FORM_POINTER:
+        return ecs_value_put_hex(p, load_le(bytes.data, bytes.size));
+    default:
+        return ecs_value_put(context, p, schema, bytes);
+    }
+}
 
 #endif
