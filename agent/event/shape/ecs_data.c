@@ -170,15 +170,26 @@ static inline bool is_simple(const struct field *field)
            !span_is(schema->json_key, EXTENDED_KEY);
 }
 
+/* The text of the ${n}-th member stands from ${start} to ${end} of the output: a message can copy
+ * it. */
+static void mark(struct value_marks *marks, unsigned n, size_t start, size_t end)
+{
+    marks->start[n] = start;
+    marks->end[n] = end;
+    marks->marked |= UINT64_C(1) << n;
+}
+
 /* The members [first, end) of ${event} that are siblings, each after a comma. Simple ones, which
  * most are, are put here without touching ${out}, the others by add_member. */
 static void add_members(const struct value_context *context, const struct event *event,
     uint32_t first, uint32_t end, bool is_top, struct buf *out)
 {
     const struct field *fields = event->fields;
+    uint64_t wanted = is_top && context->marks ? context->marks->wanted : 0;
     uint8_t *p = out->data + out->size;
     const uint8_t *limit = out->data + out->capacity;
-    for (uint32_t i = first; i < end; i = fields[i].end) {
+    unsigned n = 0;
+    for (uint32_t i = first; i < end; i = fields[i].end, n++, wanted >>= 1) {
         const struct field *field = &fields[i];
         const struct schema_field *schema = field->schema;
         size_t room = schema->json_key.size + PUT_PADDING + ecs_value_room(field->size);
@@ -194,9 +205,13 @@ static void add_members(const struct value_context *context, const struct event 
         uint8_t *value = put_padded(p, schema->json_key);
         uint8_t *value_end = ecs_value_put_fast(
             context, value, schema, span_make(field->data, field->size));
-        if (!is_top || !is_left_out((size_t)(value_end - value), value)) {
-            p = value_end;
+        if (is_top && is_left_out((size_t)(value_end - value), value)) {
+            continue;
         }
+        if ((wanted & 1) && ecs_value_is_alike(schema)) {
+            mark(context->marks, n, (size_t)(value - out->data), (size_t)(value_end - out->data));
+        }
+        p = value_end;
     }
     out->size = (size_t)(p - out->data);
 }

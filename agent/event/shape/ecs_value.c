@@ -223,6 +223,33 @@ uint8_t *ecs_value_put(const struct value_context *context, uint8_t *p,
     }
 }
 
+bool ecs_value_is_alike(const struct schema_field *schema)
+{
+    if (schema->parameters || ecs_value_is_code(schema)) {
+        return false;
+    }
+    switch (schema->form) {
+    case FORM_INT8:
+    case FORM_UINT8:
+    case FORM_INT16:
+    case FORM_UINT16:
+    case FORM_INT32:
+    case FORM_UINT32:
+    case FORM_INT64:
+    case FORM_UINT64:
+    case FORM_BOOL8:
+    case FORM_BOOL16:
+    case FORM_BOOL32:
+    case FORM_POINTER_INT:
+    case FORM_POINTER_SINT:
+    case FORM_PORT:
+    case FORM_IPV4:
+        return true;
+    default:
+        return schema_form_is_string(schema->form);
+    }
+}
+
 /* ---- texts for numbers ----------------------------------------------------------------------- */
 
 /* The names of the bits that are set as `A, B, 0x40`. False, and nothing written, if no set bit has

@@ -20,6 +20,9 @@ static inline size_t ecs_value_room(size_t size)
 uint8_t *ecs_value_put(const struct value_context *context, uint8_t *p,
     const struct schema_field *schema, struct span bytes);
 
+/* True if value_json_text(), which messages are made of, shows the value as it is here. */
+bool ecs_value_is_alike(const struct schema_field *schema);
+
 /* True if the value is a number that may have a name. */
 static inline bool ecs_value_is_code(const struct schema_field *schema)
 {

@@ -234,6 +234,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
     const struct event_head *head = event_head_get_as(writer, event, &ecs_head_shape);
     const struct event_trace_text *trace = event_trace_of(writer, event, ecs_head_trace);
     event_writer_begin(writer, event, &writer->marks);
+    writer->marks.wanted = head->parts ? head->parts->wanted : 0;
     writer->mapped.clock = writer->values.clock;
     const struct ecs_plan *plan = head->plan;
     struct span process = event_process_text(
