@@ -325,13 +325,14 @@ static void start(struct decoder *d, const struct event_record *record,
     d->payload_size = record->payload.size;
     d->pointer_size = pointer_size;
     d->done = 0;
+    bool has_layout = schema && schema->has_layout;
     *ret_event = (struct event){.record = record,
         .schema = schema,
         .fields = d->fields,
-        .status = schema && schema->has_layout ? DECODE_COMPLETE : DECODE_RAW,
+        .status = has_layout ? DECODE_COMPLETE : DECODE_RAW,
         .pointer_size = pointer_size,
         .rest = record->payload};
-    if (ret_event->status == DECODE_COMPLETE && !reset_numbers(d, schema)) {
+    if (has_layout && !reset_numbers(d, schema)) {
         snprintf(d->error, sizeof(d->error), "out of memory");
         ret_event->status = DECODE_PARTIAL;
         ret_event->error = d->error;
