@@ -214,7 +214,7 @@ static void the_creator_is_what_is_known_of_the_process(void **state)
 static const struct event_process started = {.serial = 2,
     .pid = 4306,
     .name = {(const uint8_t *)"cmd.exe", 7},
-    .executable = {(const uint8_t *)"C:\\Windows\\cmd.exe", 18},
+    .executable = {(const uint8_t *)"C:\\Windows\\CMD.EXE", 18},
     .command_line = {(const uint8_t *)"cmd /c dir", 10},
     .start_key = 0x1000000000007,
     .has_parent = true,
@@ -230,7 +230,8 @@ static const struct event_process *find_started(
     return pid == 4306 ? &started : NULL;
 }
 
-/* The started process has its image with a drive; the creator lacks it. */
+/* The started process has its image with a drive; the creator lacks it. The name is that of the
+ * payload nevertheless. */
 static void what_is_known_of_another_process_joins(void **state)
 {
     (void)state;
@@ -244,7 +245,7 @@ static void what_is_known_of_another_process_joins(void **state)
     f.event.others = &others;
     assert_mapped(&f, START_EVENT, "",
         ",\"process\":{\"command_line\":\"cmd /c dir\",\"entity_id\":\"281474976710663\","
-        "\"executable\":\"C:\\\\Windows\\\\cmd.exe\",\"name\":\"cmd.exe\","
+        "\"executable\":\"C:\\\\Windows\\\\CMD.EXE\",\"name\":\"cmd.exe\","
         "\"parent\":{\"executable\":\"C:\\\\explorer.exe\",\"name\":\"explorer.exe\","
         "\"pid\":1234},\"pid\":4306,\"start\":\"2026-11-21T11:47:02.0764039Z\"}",
         ",\"user\":{\"id\":\"S-1-5-21-8\"}");
