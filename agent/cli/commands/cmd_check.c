@@ -267,6 +267,7 @@ static int show(const struct cli_args *args, struct check *check)
     }
     if (explains) {
         explain_fini(&explain);
+        check->explain = NULL;
     }
     free(check->facts);
     free_typed(check);
