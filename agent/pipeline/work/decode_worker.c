@@ -481,66 +481,6 @@ static void run(void *self)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static bool make_context(struct decode_worker *worker, size_t index, struct error *err)
-{
-    const struct decode_worker_settings *settings = &worker->settings;
-    const struct worker_session *session = &settings->sessions[index];
-    struct context *context = &worker->contexts[index];
-    context->session = session;
-    context->decode = (struct event_decode){.cache = settings->caches[index],
-        .decoder = &worker->decoder,
-        .pointer_size = session->pointer_size};
-    context->has_scratch = true; /* fini is allowed from here on */
-    context->decode.widths = width_evidence_create(err);
-    if (!filter_scratch_init(&context->scratch, session->ansi, err) || !context->decode.widths) {
-        return false;
-    }
-    context->scratch.paths.session = span_text(session->name);
-    context->scratch.paths.agent = settings->agent;
-    context->processes = session->processes ? process_reader_create(session->processes, err) : NULL;
-    if (session->processes && !context->processes) {
-        return false;
-    }
-    context->streams = calloc(session->stream_count + 1, sizeof(*context->streams));
-    context->observed = session->observed;
-    if (!context->streams || !decode_worker_gates_make(worker, index, err)) {
-        return error_set(err, ERR_MEMORY, "out of memory for a decode worker");
-    }
-    context->is_edited = edit_stage_is_needed(session, context->gates, context->stream_gates);
-    for (size_t i = 0; i < session->stream_count; i++) {
-        const struct worker_stream *stream = &settings->streams[session->streams[i]];
-        struct event_writer_settings writer = {.session = span_text(session->name),
-            .ansi = session->ansi,
-            .tail = settings->tail,
-            .agent = settings->agent,
-            .colors = stream->colors,
-            .zone = stream->zone,
-            .options = stream->options};
-        context->streams[i].stream = stream;
-        context->streams[i].writer = event_writer_create(&writer, err);
-        if (!context->streams[i].writer) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void fini_context(struct decode_worker *worker, size_t index)
-{
-    struct context *context = &worker->contexts[index];
-    const struct worker_session *session = &worker->settings.sessions[index];
-    for (size_t i = 0; context->streams && i < session->stream_count; i++) {
-        event_writer_destroy(context->streams[i].writer);
-    }
-    free(context->streams);
-    width_evidence_destroy(context->decode.widths);
-    process_reader_destroy(context->processes);
-    decode_worker_gates_fini(worker, index);
-    if (context->has_scratch) {
-        filter_scratch_fini(&context->scratch);
-    }
-}
-
 struct decode_worker *decode_worker_create(
     const struct decode_worker_settings *settings, struct error *err)
 {
@@ -558,7 +498,7 @@ struct decode_worker *decode_worker_create(
     buf_init(&worker->tap_text, TAP_ROOM_BYTES);
     bool ok = decoder_init(&worker->decoder, err) && edit_stage_init(&worker->edits, err);
     for (size_t i = 0; ok && i < settings->session_count; i++) {
-        ok = make_context(worker, i, err);
+        ok = decode_worker_context_make(worker, i, err);
     }
     if (!ok) {
         decode_worker_destroy(worker);
@@ -571,7 +511,7 @@ void decode_worker_destroy(struct decode_worker *worker)
 {
     if (worker) {
         for (size_t i = 0; i < worker->settings.session_count; i++) {
-            fini_context(worker, i);
+            decode_worker_context_fini(worker, i);
         }
         decoder_fini(&worker->decoder);
         buf_fini(&worker->tap_text);

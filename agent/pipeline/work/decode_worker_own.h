@@ -62,6 +62,13 @@ static inline const struct event_file *decode_worker_file(
     return context->processes ? process_reader_file(context->processes, record) : NULL;
 }
 
+/* ---- decode_worker_context.c ----------------------------------------------------------------- */
+
+/* The context of session ${index}. After a failure, too, fini is to be called; it is also for one
+ * that was never made. */
+bool decode_worker_context_make(struct decode_worker *worker, size_t index, struct error *err);
+void decode_worker_context_fini(struct decode_worker *worker, size_t index);
+
 /* ---- decode_worker_gates.c ------------------------------------------------------------------- */
 
 bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct error *err);
