@@ -114,7 +114,7 @@ static void look_at_the_clock(struct spool_memory *spool)
     }
 }
 
-/* Whoever waits is woken when the mutex is free: it would only wait for that. */
+/* Readers are woken after the mutex is released, since they would have to wait for it. */
 static void append(struct spool *base, size_t stream, struct batch *batch)
 {
     struct spool_memory *spool = self_of(base);
