@@ -187,7 +187,8 @@ static void tell_outcome(
             "provider %s: this Windows does not support all of `extended` (0x%x)", target->label,
             outcome->refused_properties);
     }
-    if (target->request.pid_count && etw_registrations_have_driver(&target->guid)) {
+    bool names_pids = target->request.pid_count && !target->request.pids_are_spare;
+    if (names_pids && etw_registrations_have_driver(&target->guid)) {
         NOTE(p, INPUT_NOTE_WARNING,
             "provider %s: Windows leaves out the events that its driver writes, because of `pids`. "
             "use a rule instead",

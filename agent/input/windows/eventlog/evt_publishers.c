@@ -3,10 +3,9 @@
 #include <stdlib.h>
 
 #include "etw/etw_text.h"
+#include "platform/plat_clock.h"
 
 enum { NAME_CHARS = 512 };
-
-static const uint64_t NS_PER_S = 1000000000;
 
 void evt_publishers_init(
     struct evt_publishers *publishers, const struct evt_api *api, uint32_t locale)
@@ -80,7 +79,7 @@ uint32_t evt_publishers_find(
     publisher->handle = api->EvtOpenPublisherMetadata(NULL, wide, NULL, publishers->locale, 0);
     publisher->code = publisher->handle ? EVT_OK : api->last_error();
     uint64_t seconds = publisher->handle ? EVT_PUBLISHERS_GOOD_S : EVT_PUBLISHERS_FAILED_S;
-    publisher->expires_ns = now_ns + seconds * NS_PER_S;
+    publisher->expires_ns = now_ns + seconds * 1000 * NS_PER_MS;
     *ret_handle = publisher->handle;
     return publisher->code;
 }
