@@ -3,9 +3,9 @@
     run_and_dump.py [--events N] [--rounds N] [--trace FILE] [--mix NAME]
 
 Prints medians of interleaved rounds, by the clock and by CPU time, and how many times faster each way is than
-`run` with one worker on one processor. Two such runs at once, one on each processor, share nothing: they show what a
-second processor of this machine is worth, which two processors that are threads of one core are less than two. The
-clock says something on a quiet machine alone. Fails where two ways do not read the same number of events.
+`run` with one worker on one processor. Two such runs at once, one on each processor, share nothing. They show how much
+a second processor of this machine can give: less than twice if both are threads of one core. The clock says something
+on a quiet machine alone. Fails where two ways do not read the same number of events.
 """
 
 import argparse

@@ -64,8 +64,8 @@ static inline const struct event_file *decode_worker_file(
 
 /* ---- decode_worker_context.c ----------------------------------------------------------------- */
 
-/* The context of session ${index}. After a failure, too, fini is to be called; it is also for one
- * that was never made. */
+/* Make the context of session ${index}. decode_worker_context_fini may be called after a failure,
+ * and for a context that was never made. */
 bool decode_worker_context_make(struct decode_worker *worker, size_t index, struct error *err);
 void decode_worker_context_fini(struct decode_worker *worker, size_t index);
 
