@@ -384,7 +384,7 @@ static bool is_enabled(const struct app_config *config, const char *name)
 
 static bool remove_output(const struct call *call, uint64_t id, struct error *err)
 {
-    struct catalogue *writer = catalogue_open_beside(call->path, err);
+    struct catalogue *writer = catalogue_open_beside(call->path, CATALOGUE_COMMAND_WAIT_S, err);
     bool ok = writer && catalogue_begin(writer, err) && catalogue_remove_output(writer, id, err) &&
               catalogue_commit(writer, err);
     catalogue_close(writer);

@@ -26,7 +26,13 @@
  * time would make scrapes slow, and other processes rarely change anything. */
 static const uint64_t known_for_ns = UINT64_C(30000000000);
 
-enum { PUT_AT_ONCE = 64, TRIES = 3, FILES_SPARE_BYTES = 32 << 20, LOOK_EVERY = 32 };
+enum {
+    AGENT_WAIT_S = 5,
+    PUT_AT_ONCE = 64,
+    TRIES = 3,
+    FILES_SPARE_BYTES = 32 << 20,
+    LOOK_EVERY = 32
+};
 
 struct letters {
     struct dead_letters base;
@@ -200,7 +206,9 @@ static bool change_rows(struct change *change, struct catalogue *catalogue, stru
 /* False with ERR_MISSING: there is no catalogue, or it is no longer where it was. */
 static bool try_change(struct change *change, struct error *err)
 {
-    struct catalogue *catalogue = catalogue_open_beside(change->letters->path, err);
+    /* The agent puts letters, and repeats what failed. Commands remove them. */
+    unsigned wait_s = change->items ? AGENT_WAIT_S : CATALOGUE_COMMAND_WAIT_S;
+    struct catalogue *catalogue = catalogue_open_beside(change->letters->path, wait_s, err);
     change->is_in_files = false;
     change->is_committed = catalogue && catalogue_begin(catalogue, err) &&
                            change_rows(change, catalogue, err) && catalogue_commit(catalogue, err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "store/catalogue/catalogue_query.h"
@@ -20,7 +21,10 @@
  * A new catalogue is an empty database until its first commit.
  */
 enum {
-    BUSY_TIMEOUT_MS = 5000,
+    OWNER_WAIT_S = 5,
+    /* A disk that syncs slowly makes the agent hold the lock nearly all the time: only who asks
+     * this often finds it free. */
+    ASK_AGAIN_MS = 1,
     MAX_VALUE_BYTES = 16 * 1024 * 1024,
 };
 
@@ -55,6 +59,21 @@ static bool get_number(
     return result == SQLITE_ROW;
 }
 
+/* SQLite's own handler asks ten times a second. */
+static int wait_for_turn(void *self, int asked)
+{
+    struct catalogue *catalogue = self;
+    uint64_t now_ms = plat_monotonic_ms();
+    if (asked == 0) {
+        catalogue->waits_since_ms = now_ms;
+    }
+    if (now_ms - catalogue->waits_since_ms >= catalogue->wait_ms) {
+        return 0;
+    }
+    plat_sleep_ms(ASK_AGAIN_MS);
+    return 1;
+}
+
 /* Disable features that a damaged database file could misuse. */
 static void restrict_powers(sqlite3 *db)
 {
@@ -66,7 +85,6 @@ static void restrict_powers(sqlite3 *db)
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
     sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
 }
 
 /* ${path} as a URI with ${query}. The caller frees it. */
@@ -107,6 +125,7 @@ static bool connect(struct catalogue *catalogue, const char *name, int flags, st
         return catalogue_error(catalogue->path, catalogue->db, result, err);
     }
     restrict_powers(catalogue->db);
+    sqlite3_busy_handler(catalogue->db, wait_for_turn, catalogue);
     return run_text(catalogue,
         "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -4096;"
         "PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
@@ -259,12 +278,14 @@ static void note_files(struct catalogue *catalogue)
     catalogue->log_id = plat_path_stamp(catalogue->log_path).id;
 }
 
-static struct catalogue *allocate(const char *path, enum catalogue_mode mode, struct error *err)
+static struct catalogue *allocate(
+    const char *path, enum catalogue_mode mode, unsigned wait_s, struct error *err)
 {
     struct catalogue *catalogue = calloc(1, sizeof(*catalogue));
     size_t size = strlen(path) + sizeof("-wal");
     if (catalogue) {
         catalogue->mode = mode;
+        catalogue->wait_ms = wait_s * UINT64_C(1000);
         catalogue->path = malloc(size);
         catalogue->log_path = malloc(size);
     }
@@ -326,9 +347,10 @@ static bool is_anything_there(const char *path)
                is_there);
 }
 
-struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, struct error *err)
+static struct catalogue *open_existing(
+    const char *path, enum catalogue_mode mode, unsigned wait_s, struct error *err)
 {
-    struct catalogue *catalogue = allocate(path, mode, err);
+    struct catalogue *catalogue = allocate(path, mode, wait_s, err);
     struct catalogue_info info;
     if (!catalogue) {
         return NULL;
@@ -348,6 +370,12 @@ struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, str
         return NULL;
     }
     return catalogue;
+}
+
+struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, struct error *err)
+{
+    return open_existing(
+        path, mode, mode == CATALOGUE_WRITE ? OWNER_WAIT_S : CATALOGUE_COMMAND_WAIT_S, err);
 }
 
 static bool make(
@@ -372,7 +400,7 @@ static bool make(
 struct catalogue *catalogue_create(
     const char *path, uint64_t epoch, struct span earlier, struct error *err)
 {
-    struct catalogue *catalogue = allocate(path, CATALOGUE_WRITE, err);
+    struct catalogue *catalogue = allocate(path, CATALOGUE_WRITE, OWNER_WAIT_S, err);
     if (catalogue && !make(catalogue, epoch, earlier, err)) {
         catalogue_close(catalogue);
         catalogue = NULL;
@@ -380,12 +408,12 @@ struct catalogue *catalogue_create(
     return catalogue;
 }
 
-struct catalogue *catalogue_open_beside(const char *path, struct error *err)
+struct catalogue *catalogue_open_beside(const char *path, unsigned wait_s, struct error *err)
 {
-    struct catalogue *catalogue = allocate(path, CATALOGUE_WRITE, err);
+    struct catalogue *catalogue = allocate(path, CATALOGUE_WRITE, wait_s, err);
     bool is_log = catalogue && plat_path_kind(catalogue->log_path) != PLAT_PATH_NONE;
     catalogue_close(catalogue);
-    catalogue = catalogue ? catalogue_open(path, CATALOGUE_WRITE, err) : NULL;
+    catalogue = catalogue ? open_existing(path, CATALOGUE_WRITE, wait_s, err) : NULL;
     if (catalogue && is_log) {
         catalogue_keep_log(catalogue);
     }

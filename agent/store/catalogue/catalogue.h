@@ -41,7 +41,8 @@ enum {
     CATALOGUE_EPOCHS_MAX_BYTES = 1024,
     CATALOGUE_TEXT_MAX_BYTES = 64 * 1024,       /* a key, a reason, an `about` */
     CATALOGUE_BLOB_MAX_BYTES = 4 * 1024 * 1024, /* a checkpoint, a state, early acks, leftovers */
-    CATALOGUE_DOCUMENT_MAX_BYTES = 8 * 1024 * 1024 /* of a dead letter */
+    CATALOGUE_DOCUMENT_MAX_BYTES = 8 * 1024 * 1024, /* of a dead letter */
+    CATALOGUE_COMMAND_WAIT_S = 60 /* a disk under load may take seconds for one sync */
 };
 
 enum catalogue_mode {
@@ -54,16 +55,17 @@ enum catalogue_mode {
 /*
  * Open the catalogue at ${path}. NULL with ${err} set; ERR_MISSING if there is no file, or one that
  * catalogue_create had not filled when it was stopped. An older version is upgraded if it may be
- * written. Costs the same for any number of batches.
+ * written. Costs the same for any number of batches. A writer waits 5 s for others that write, as
+ * it can repeat what failed; a reader CATALOGUE_COMMAND_WAIT_S, for one that opens or closes it.
  */
 struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, struct error *err);
 
 /*
  * As catalogue_open, for writers other than the owner of the segments: a log that an owner was
  * killed over stays when it is closed, with all that was committed to it, as it tells the next
- * owner that nothing is lost.
+ * owner that nothing is lost. Waits up to ${wait_s} seconds for others that write.
  */
-struct catalogue *catalogue_open_beside(const char *path, struct error *err);
+struct catalogue *catalogue_open_beside(const char *path, unsigned wait_s, struct error *err);
 
 /* The path of a catalogue that is not on a disk, and ends when it is closed. */
 #define CATALOGUE_IN_MEMORY ":memory:"
@@ -86,7 +88,7 @@ void catalogue_close(struct catalogue *catalogue);
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
-/* Waits some seconds for another process that writes, then ERR_BUSY. */
+/* Waits for others that write, then ERR_BUSY. */
 bool catalogue_begin(struct catalogue *catalogue, struct error *err);
 
 /* True: all of it is on the disk, and stays after a loss of power. */

@@ -30,6 +30,8 @@ struct catalogue {
     char *path;
     char *log_path;
     enum catalogue_mode mode;
+    uint64_t wait_ms; /* how long for another process */
+    uint64_t waits_since_ms;
     uint64_t file_id; /* of the database and of its log, as they were opened; 0: unknown */
     uint64_t log_id;
     uint8_t earlier[CATALOGUE_EPOCHS_MAX_BYTES];

@@ -1,10 +1,13 @@
 #include "store/catalogue/catalogue.h"
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
+#include "platform/plat_clock.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
+#include "platform/plat_thread.h"
 #include "store/catalogue/catalogue_letters.h"
 #include "store/catalogue/catalogue_query.h"
 #include "unit/store/catalogue_rig.h"
@@ -380,7 +383,7 @@ static void a_second_writer_waits_and_then_is_told(void **state)
     struct catalogue *second = rig_open(CATALOGUE_WRITE);
     struct error err = {0};
     rig_begin(first);
-    sqlite3_busy_timeout(second->db, 0);
+    second->wait_ms = 0;
     assert_false(catalogue_begin(second, &err));
     assert_int_equal(err.code, ERR_BUSY);
     assert_non_null(strstr(err.text, "another process"));
@@ -388,6 +391,37 @@ static void a_second_writer_waits_and_then_is_told(void **state)
     assert_true(catalogue_begin(second, &err));
     catalogue_close(second);
     catalogue_close(first);
+}
+
+/* Lets go for a moment only, as an agent does on a disk that takes long for a sync. */
+static void write_all_the_time(void *self)
+{
+    atomic_bool *is_over = self;
+    struct catalogue *catalogue = rig_open(CATALOGUE_WRITE);
+    while (!atomic_load(is_over)) {
+        rig_begin(catalogue);
+        plat_sleep_ms(200);
+        rig_commit(catalogue);
+        plat_sleep_ms(1);
+    }
+    catalogue_close(catalogue);
+}
+
+static void a_writer_gets_its_turn_beside_one_that_writes_all_the_time(void **state)
+{
+    (void)state;
+    struct catalogue *catalogue = rig_create();
+    struct error err;
+    atomic_bool is_over = false;
+    struct plat_thread *other = plat_thread_start("other", write_all_the_time, &is_over, &err);
+    assert_non_null(other);
+    for (int i = 0; i < 3; i++) {
+        rig_begin(catalogue);
+        rig_commit(catalogue);
+    }
+    atomic_store(&is_over, true);
+    plat_thread_join(other);
+    catalogue_close(catalogue);
 }
 
 int main(void)
@@ -413,6 +447,7 @@ int main(void)
         TEST(a_folder_in_its_place_is_no_damage),
         TEST(a_reader_sees_what_is_committed_and_changes_nothing),
         TEST(a_second_writer_waits_and_then_is_told),
+        TEST(a_writer_gets_its_turn_beside_one_that_writes_all_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,7 +122,7 @@ static void a_second_writer_leaves_the_log_that_was_there(void **state)
             run_killed(true);
         }
         struct error err = {0};
-        struct catalogue *catalogue = catalogue_open_beside(rig_path, &err);
+        struct catalogue *catalogue = catalogue_open_beside(rig_path, 5, &err);
         assert_non_null(catalogue);
         rig_begin(catalogue);
         rig_put_stream(catalogue, 7 + i);
@@ -134,7 +134,7 @@ static void a_second_writer_leaves_the_log_that_was_there(void **state)
     assert_staged(catalogue, true);
     assert_int_equal(rig_info(catalogue).next.stream, 9);
     catalogue_close(catalogue);
-    assert_null(catalogue_open_beside("none", &(struct error){0}));
+    assert_null(catalogue_open_beside("none", 5, &(struct error){0}));
 }
 
 static void a_kill_while_it_is_made_leaves_none(void **state)

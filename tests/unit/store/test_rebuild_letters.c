@@ -24,7 +24,7 @@ static void put_letters(struct store_rig *rig, size_t count)
     struct catalogue_letter letters[10];
     struct catalogue_info info;
     uint64_t ids[10];
-    struct catalogue *catalogue = catalogue_open_beside(path_in(rig, "catalogue.db"), &rig->err);
+    struct catalogue *catalogue = catalogue_open_beside(path_in(rig, "catalogue.db"), 5, &rig->err);
     assert_non_null(catalogue);
     assert_ok(catalogue_begin(catalogue, &rig->err), rig);
     assert_ok(catalogue_info(catalogue, &info, &rig->err), rig);
