@@ -443,7 +443,7 @@ static void the_host_stores_its_position_before_the_ring_comes_round(void **stat
 static void a_commit_without_an_answer_is_looked_up(void **state)
 {
     (void)state;
-    begin(", timeout: 2s", true);
+    begin(", timeout: 10s", true);
     assert_int_equal(send("1\n", 1, false), OUTPUT_DELIVERED);
     kafka_fake_fail(fake, KAFKA_FAKE_END_TXN, 1, KAFKA_FAKE_TRANSPORT);
     enum output_verdict verdict = send("2\n", 2, false);
