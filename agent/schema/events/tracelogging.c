@@ -149,7 +149,7 @@ static void skip_tags(struct reader *r)
 
 struct tlg_field {
     struct span name;
-    uint8_t in; /* including its flags */
+    uint8_t in; /* including its flags; of a custom field not a type, but its serialiser */
     uint8_t out;
     uint16_t count;
 };
@@ -173,6 +173,11 @@ static struct tlg_field read_field(struct reader *r)
     return field;
 }
 
+static bool is_struct(const struct tlg_field *tlg)
+{
+    return (tlg->in & IN_TYPE_MASK) == IN_RESERVED24 && (tlg->in & COUNT_MASK) != COUNT_CUSTOM;
+}
+
 /* The name stays a view into the blob. */
 static void fill_node(struct layout_node *node, const struct tlg_field *tlg)
 {
@@ -187,11 +192,14 @@ static void fill_node(struct layout_node *node, const struct tlg_field *tlg)
     case COUNT_VARIABLE:
         field->flags |= FIELD_COUNTED;
         break;
+    case COUNT_CUSTOM: /* bytes of that serialiser */
+        field->in_type = IN_MANIFEST_COUNTED_BINARY;
+        return;
     default:
         break;
     }
     uint16_t in_type = tlg->in & IN_TYPE_MASK;
-    if (in_type != IN_RESERVED24) {
+    if (!is_struct(tlg)) {
         /* TraceLogging binaries have a byte count before them; those of manifests do not */
         field->in_type = in_type == IN_BINARY ? (uint16_t)IN_MANIFEST_COUNTED_BINARY : in_type;
         field->out_type = out_type_of(tlg->out, in_type);
@@ -223,7 +231,7 @@ static bool read_fields(struct reader *r, struct layout *layout, struct error *e
         if (layout->depth) {
             left[layout->depth - 1]--;
         }
-        if ((tlg.in & IN_TYPE_MASK) == IN_RESERVED24) {
+        if (is_struct(&tlg)) {
             if (!layout_open(layout, err)) {
                 return false;
             }

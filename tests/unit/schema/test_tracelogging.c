@@ -187,6 +187,26 @@ static void tags_counts_and_type_information_are_passed_over_in_order(void **sta
     ops->destroy(source);
 }
 
+/* "TraceLoggingCustom macro" on learn.microsoft.com: the protocol is a number from 0 to 31, and
+ * decoders treat the value as binary. */
+static void a_custom_field_is_binary_whatever_its_protocol_number_is(void **state)
+{
+    (void)state;
+    for (int protocol = 0; protocol < 32; protocol++) {
+        char blob[] = BLOB("\x10", "x\0\x60\x02\0sty\0\x08");
+        blob[0] = (char)(sizeof(blob) - 1);
+        blob[7] = (char)(0x60 | protocol);
+        void *source = create();
+        const struct event_schema *e = find(source, blob, sizeof(blob) - 1, NULL, 0);
+        assert_true(e->has_layout);
+        assert_int_equal(e->field_count, 2);
+        assert_int_equal(e->fields[0].in_type, IN_MANIFEST_COUNTED_BINARY);
+        assert_int_equal(e->fields[0].flags, 0);
+        assert_int_equal(e->fields[1].in_type, IN_UINT32);
+        ops->destroy(source);
+    }
+}
+
 static void a_nested_struct_counts_as_one_member(void **state)
 {
     (void)state;
@@ -315,6 +335,7 @@ int main(void)
         cmocka_unit_test(traits_that_are_cut_short_name_no_provider),
         cmocka_unit_test(types_are_translated_to_those_of_tdh),
         cmocka_unit_test(tags_counts_and_type_information_are_passed_over_in_order),
+        cmocka_unit_test(a_custom_field_is_binary_whatever_its_protocol_number_is),
         cmocka_unit_test(a_nested_struct_counts_as_one_member),
         cmocka_unit_test(structs_that_end_together_close_together),
         cmocka_unit_test(a_blob_cut_off_anywhere_names_its_event_or_nothing),
