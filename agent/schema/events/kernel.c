@@ -214,18 +214,33 @@ static bool set_count(struct schema_field *fields, size_t index, struct span tex
     return false;
 }
 
-/* Parse one `Name:type[count]?` at the front of ${text}. */
-static bool take_field(struct schema_field *fields, size_t index, struct span *text)
+static bool take_count(struct schema_field *fields, size_t index, struct span *text)
+{
+    struct span count = take_until(text, "]");
+    return set_count(fields, index, count) && take_mark(text, ']');
+}
+
+/* Parse one `Name:type[count]?` at the front of ${text}, or the begin of a struct, `Name:{`. The
+ * struct ends the top level, so its members follow it in the table. ${top_count} is 0 before it. */
+static bool take_field(
+    struct schema_field *fields, size_t index, size_t *top_count, struct span *text)
 {
     struct schema_field *field = &fields[index];
     field->name = take_until(text, ": ");
-    if (field->name.size == 0 || !take_mark(text, ':') ||
-        !set_type(field, take_until(text, "[? "))) {
+    if (field->name.size == 0 || !take_mark(text, ':')) {
+        return false;
+    }
+    if (*top_count == 0 && take_mark(text, '{')) {
+        field->flags = FIELD_STRUCT;
+        field->struct_start = (uint16_t)(index + 1);
+        *top_count = index + 1;
+        return take_mark(text, ' ');
+    }
+    if (!set_type(field, take_until(text, "[?} "))) {
         return false;
     }
     if (take_mark(text, '[')) {
-        struct span count = take_until(text, "]");
-        if (!set_count(fields, index, count) || !take_mark(text, ']')) {
+        if (!take_count(fields, index, text)) {
             return false;
         }
     } else if (field->flags & FIELD_FIXED_LENGTH) {
@@ -233,6 +248,11 @@ static bool take_field(struct schema_field *fields, size_t index, struct span *t
     }
     if (take_mark(text, '?')) {
         field->flags |= FIELD_OPTIONAL;
+    }
+    if (*top_count && take_mark(text, '}')) {
+        size_t group = *top_count - 1;
+        fields[group].struct_members = (uint16_t)(index - group);
+        return take_mark(text, '[') && take_count(fields, group, text);
     }
     return text->size == 0 || take_mark(text, ' ');
 }
@@ -256,16 +276,17 @@ static struct event_schema *parse_row(struct arena *arena, const struct type_row
     if (!schema || !fields) {
         return NULL;
     }
+    size_t top_count = 0;
     for (size_t i = 0; i < count; i++) {
         bool optional_before = i > 0 && (fields[i - 1].flags & FIELD_OPTIONAL);
-        if (!take_field(fields, i, &text) ||
+        if (!take_field(fields, i, &top_count, &text) ||
             (optional_before && !(fields[i].flags & FIELD_OPTIONAL))) {
             return NULL;
         }
     }
     schema->fields = fields;
     schema->field_count = (uint16_t)count;
-    schema->top_count = (uint16_t)count;
+    schema->top_count = (uint16_t)(top_count ? top_count : count);
     return text.size == 0 && schema_finish(schema, arena, NULL) ? schema : NULL;
 }
 

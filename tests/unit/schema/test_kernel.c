@@ -442,6 +442,83 @@ static void widths_and_forms_of_the_small_types_are_right(void **state)
         "{\"IrpPtr\":\"0x1\",\"TTID\":2,\"FileObject\":\"0x3\",\"FileKey\":\"0x4\"}");
 }
 
+/* PERFINFO_WORKINGSET_INFORMATION of ntwmi.h is packed; TraceEvent's MemoryProcessMemInfoTraceData
+ * has four sizes for an element before version 2 and eight since. */
+static void working_sets_of_processes_are_structs_as_many_as_the_count_says(void **state)
+{
+    (void)state;
+    assert_decodes(find_one("PageFault", 125, 2),
+        "02000000 "
+        "04000000 0100000000000000 0200000000000000 0300000000000000 0400000000000000 "
+        "0500000000000000 0600000000000000 0700000000000000 0800000000000000 "
+        "70030000 1100000000000000 1200000000000000 1300000000000000 1400000000000000 "
+        "1500000000000000 1600000000000000 1700000000000000 1800000000000000",
+        8,
+        "{\"Count\":2,\"Values\":[{\"ProcessID\":4,\"WorkingSetPageCount\":\"0x1\","
+        "\"CommitPageCount\":\"0x2\",\"VirtualSizeInPages\":\"0x3\","
+        "\"PrivateWorkingSetPageCount\":\"0x4\",\"StoreSizePageCount\":\"0x5\","
+        "\"StoredPageCount\":\"0x6\",\"CommitDebtInPages\":\"0x7\","
+        "\"SharedCommitInPages\":\"0x8\"},{\"ProcessID\":880,\"WorkingSetPageCount\":\"0x11\","
+        "\"CommitPageCount\":\"0x12\",\"VirtualSizeInPages\":\"0x13\","
+        "\"PrivateWorkingSetPageCount\":\"0x14\",\"StoreSizePageCount\":\"0x15\","
+        "\"StoredPageCount\":\"0x16\",\"CommitDebtInPages\":\"0x17\","
+        "\"SharedCommitInPages\":\"0x18\"}]}");
+    assert_decodes(find_one("PageFault", 125, 1),
+        "01000000 04000000 01000000 02000000 03000000 04000000", 4,
+        "{\"Count\":1,\"Values\":[{\"ProcessID\":4,\"WorkingSetPageCount\":\"0x1\","
+        "\"CommitPageCount\":\"0x2\",\"VirtualSizeInPages\":\"0x3\","
+        "\"PrivateWorkingSetPageCount\":\"0x4\"}]}");
+    assert_decodes(find_one("PageFault", 125, 2), "00000000", 8, "{\"Count\":0,\"Values\":[]}");
+}
+
+/* TraceEvent's LastBranchRecordTraceData: entries of three pointers up to the end, behind 20 bytes
+ * where pointers have 4, and 24 where they have 8. */
+static void branches_lie_at_a_multiple_of_the_pointers_width(void **state)
+{
+    (void)state;
+    struct schema_candidates found = find("LastBranchRecord", 32, 2);
+    assert_int_equal(found.count, 2);
+    assert_decodes(found.list[0],
+        "0000000000000000 04000000 08000000 01000000 00100000 00200000 00000000", 4,
+        "{\"EventTimeStamp\":\"2019-04-17T18:40:00.0000000Z\",\"ProcessId\":4,\"ThreadId\":8,"
+        "\"Filters\":\"0x1\",\"Branches\":[\"0x1000\",\"0x2000\",\"0x0\"]}");
+    assert_decodes(found.list[1],
+        "0000000000000000 04000000 08000000 01000000 00000000 "
+        "0010000000000000 0020000000000000 0000000000000000",
+        8,
+        "{\"EventTimeStamp\":\"2019-04-17T18:40:00.0000000Z\",\"ProcessId\":4,\"ThreadId\":8,"
+        "\"Filters\":\"0x1\",\"Padding\":0,\"Branches\":[\"0x1000\",\"0x2000\",\"0x0\"]}");
+}
+
+/* Payloads that goetw's kernel_mof.go quotes from Windows 11. */
+static void types_that_no_mof_class_describes_are_read_as_windows_11_writes_them(void **state)
+{
+    (void)state;
+    assert_decodes(find_one("FileIo", 83, 3),
+        "f810d5710ad2ffff 5037b76f0ad2ffff 00c7b1bf8cbeffff 0000000000000000 dc700000 00000000", 8,
+        "{\"IrpPtr\":\"0xffffd20a71d510f8\",\"FileObject\":\"0xffffd20a6fb73750\","
+        "\"FileKey\":\"0xffffbe8cbfb1c700\",\"ExtraInfo\":\"0x0\",\"TTID\":28892,"
+        "\"InfoClass\":0}");
+    assert_decodes(find_one("Registry", 33, 2),
+        "0000000000000000 00000000 00000000 605c8bda8cbeffff L'Type' 0000", 8,
+        "{\"InitialTime\":0,\"Status\":0,\"Index\":0,\"KeyHandle\":\"0xffffbe8cda8b5c60\","
+        "\"KeyName\":\"Type\"}");
+}
+
+/* ETW_SET_TIMER_EVENT of ntwmi.h. */
+static void a_timer_that_is_set_is_read_in_both_pointer_sizes(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"ExpectedDueTime\":1,\"TimerAddress\":\"0x2\",\"TargetProcessorGroup\":3,"
+        "\"TargetProcessorIndex\":4,\"Flags\":\"0x5\",\"Period\":6,\"EncodedDelay\":7,"
+        "\"Reserved0\":8,\"Reserved1\":9}";
+    assert_decodes(find_one("PerfInfo", 82, 2),
+        "0100000000000000 0200000000000000 0300 04 05 06000000 07 08 0900", 8, json);
+    assert_decodes(find_one("PerfInfo", 82, 2),
+        "0100000000000000 02000000 0300 04 05 06000000 07 08 0900", 4, json);
+}
+
 static void payloads_cut_anywhere_keep_what_is_whole(void **state)
 {
     (void)state;
@@ -488,6 +565,10 @@ int main(void)
         cmocka_unit_test(a_system_configuration_has_texts_of_fixed_length),
         cmocka_unit_test(counts_of_arrays_stand_in_earlier_fields),
         cmocka_unit_test(widths_and_forms_of_the_small_types_are_right),
+        cmocka_unit_test(working_sets_of_processes_are_structs_as_many_as_the_count_says),
+        cmocka_unit_test(branches_lie_at_a_multiple_of_the_pointers_width),
+        cmocka_unit_test(types_that_no_mof_class_describes_are_read_as_windows_11_writes_them),
+        cmocka_unit_test(a_timer_that_is_set_is_read_in_both_pointer_sizes),
         cmocka_unit_test(payloads_cut_anywhere_keep_what_is_whole),
     };
     return cmocka_run_group_tests(tests, make_source, free_source);
