@@ -328,7 +328,8 @@ static const char *read_event(struct span bytes, struct etl_scope *scope,
         .keyword = load_le64(p + 0x30),
     };
     if (!(record->flags & EVENT_FLAG_NO_CPUTIME)) {
-        set_cpu_times(record, p + 0x38, record->flags & EVENT_FLAG_PRIVATE_SESSION);
+        bool is_private = scope->private_session || record->flags & EVENT_FLAG_PRIVATE_SESSION;
+        set_cpu_times(record, p + 0x38, is_private);
     }
     memcpy(record->activity_id.bytes, p + 0x40, sizeof(record->activity_id.bytes));
 

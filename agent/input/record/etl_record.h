@@ -23,7 +23,7 @@ struct etl_scope {
     const struct trace_info *trace;
     struct record_position position; /* record_offset: of the next record */
     uint16_t cpu;
-    bool private_session; /* full headers carry a processor time instead of two tick counts */
+    bool private_session; /* headers carry a processor time instead of two tick counts */
     bool has_last_time;   /* an earlier record of this processor had a time */
     int64_t last_raw;     /* that time, for records without one */
     uint64_t last_time;

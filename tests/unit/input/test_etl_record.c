@@ -224,20 +224,24 @@ static void event_headers_carry_all_their_fields(void **state)
     }
 }
 
-static void event_flags_decide_what_the_cpu_times_are(void **state)
+/* EVENT_HEADER on learn.microsoft.com: events of private sessions have ProcessorTime. */
+static void flags_and_session_decide_what_the_cpu_times_are(void **state)
 {
     (void)state;
     static const struct {
         uint16_t flags;
+        bool private_session;
         uint16_t present;
     } rows[] = {
-        {0, RECORD_HAS_CPU_TIMES},
-        {EVENT_FLAG_PRIVATE_SESSION, RECORD_HAS_PROCESSOR_TIME},
-        {EVENT_FLAG_NO_CPUTIME, 0},
-        {EVENT_FLAG_NO_CPUTIME | EVENT_FLAG_PRIVATE_SESSION, 0},
+        {0, false, RECORD_HAS_CPU_TIMES},
+        {0, true, RECORD_HAS_PROCESSOR_TIME},
+        {EVENT_FLAG_PRIVATE_SESSION, false, RECORD_HAS_PROCESSOR_TIME},
+        {EVENT_FLAG_NO_CPUTIME, false, 0},
+        {EVENT_FLAG_NO_CPUTIME | EVENT_FLAG_PRIVATE_SESSION, true, 0},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct etl_scope scope = scope_new();
+        scope.private_session = rows[i].private_session;
         begin(19, 0x53, false);
         store_le16(bytes + 4, rows[i].flags);
         assert_null(read_bytes(bytes, 0x53, &scope));
@@ -326,7 +330,7 @@ int main(void)
         cmocka_unit_test(full_headers_have_a_class),
         cmocka_unit_test(instance_headers_have_instances),
         cmocka_unit_test(event_headers_carry_all_their_fields),
-        cmocka_unit_test(event_flags_decide_what_the_cpu_times_are),
+        cmocka_unit_test(flags_and_session_decide_what_the_cpu_times_are),
         cmocka_unit_test(plain_events_differ_from_records_that_describe_others),
         cmocka_unit_test(headers_without_layout_are_opaque),
     };
