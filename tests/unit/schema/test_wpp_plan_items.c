@@ -102,6 +102,7 @@ static const struct {
     /* counted bytes */
     {"ItemHexDump", "s", "0400deadbeef", "\"deadbeef\"", "de ad be ef"},
     {"ItemHEXDump", "s", "0000", "\"\"", ""},
+    {"ItemHexBytes", "s", "0200c0de", "\"c0de\"", "c0 de"},
     /* identifiers */
     {"ItemGuid", "s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", GUID},
     {"ItemCLSID", "s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", GUID},
