@@ -505,6 +505,22 @@ static void types_that_no_mof_class_describes_are_read_as_windows_11_writes_them
         "\"KeyName\":\"Type\"}");
 }
 
+/* MIB_IF_ROW2 of netioapi.h: offsets by the alignment of its members. */
+static void a_network_interface_is_read_to_its_last_byte(void **state)
+{
+    (void)state;
+    uint8_t row[1352] = {[28] = 'E', [1124] = 0xdc, [1125] = 5, [1192] = 9, [1344] = 3};
+    struct buf out;
+    buf_init(&out, 1 << 20);
+    decode_json(find_one("SystemConfigEx", 36, 0), span_make(row, sizeof(row)), 8, &out);
+    buf_printf(&out, "%c", 0);
+    assert_non_null(strstr((const char *)out.data, "\"Alias\":\"E\""));
+    assert_non_null(strstr((const char *)out.data, "\"Mtu\":1500,\"Type\":0,"));
+    assert_non_null(strstr((const char *)out.data, "\"TransmitLinkSpeed\":9,"));
+    assert_string_equal(strrchr((const char *)out.data, ','), ",\"OutQLen\":3}");
+    buf_fini(&out);
+}
+
 /* ETW_SET_TIMER_EVENT of ntwmi.h. */
 static void a_timer_that_is_set_is_read_in_both_pointer_sizes(void **state)
 {
@@ -568,6 +584,7 @@ int main(void)
         cmocka_unit_test(working_sets_of_processes_are_structs_as_many_as_the_count_says),
         cmocka_unit_test(branches_lie_at_a_multiple_of_the_pointers_width),
         cmocka_unit_test(types_that_no_mof_class_describes_are_read_as_windows_11_writes_them),
+        cmocka_unit_test(a_network_interface_is_read_to_its_last_byte),
         cmocka_unit_test(a_timer_that_is_set_is_read_in_both_pointer_sizes),
         cmocka_unit_test(payloads_cut_anywhere_keep_what_is_whole),
     };
