@@ -29,8 +29,9 @@ POORER_THERE = {(CLR, 202), (CLR, 204)}
 UNKNOWN_THERE = {(CLR, 4, 2), (CLR, 10, 4), (CLR, 205, 4), (CLR, 208, 0), (CLR, 209, 0),
                  (RUNDOWN, 10, 0), (RUNDOWN, 280, 0)}
 # Bits and values that newer runtimes named: there they are numbers.
-NEW_WORDS = ("PinnedObjectHeap", "JitHelper", "IbcOptimized", "ReadyToRunModule",
-             "PartialReadyToRunModule", "Pinned", "CooperativeBlocking", "TieredPGO", "Older")
+NEW_WORDS = ("PinnedHeap", "JitHelper", "IbcOptimized", "ReadyToRunModule",
+             "PartialReadyToRunModule", "Pinned", "CooperativeBlocking", "TieredPGO", "Older",
+             "DependentHandle", "NewFQ", "Steal", "BGC", "ArrayRankBit")
 
 
 def key_of(event):

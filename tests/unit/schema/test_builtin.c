@@ -127,6 +127,50 @@ static void stacks_of_the_clr_have_as_many_frames_as_they_say(void **state)
     }
 }
 
+/* As ClrEtwAll.man of the runtime's sources names them. */
+static void events_of_newer_runtimes_have_the_fields_of_their_manifest(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *provider;
+        uint16_t id;
+        uint8_t version;
+        const char *fields;
+    } events[] = {
+        {"Microsoft-Windows-DotNETRuntime", 72, 0,
+            "MethodID TypeID MethodToken TypeParameterCount LoaderModuleID TypeParameters"},
+        {"Microsoft-Windows-DotNETRuntime", 146, 0,
+            "MethodID ModuleID JitHotCodeRequestSize JitRODataRequestSize AllocatedSizeForJitCode "
+            "JitAllocFlag ClrInstanceID"},
+        {"Microsoft-Windows-DotNETRuntime", 190, 1,
+            "MethodID ReJITID MethodExtent CountOfMapEntries ILOffsets NativeOffsets ClrInstanceID "
+            "ILVersionID"},
+        {"Microsoft-Windows-DotNETRuntimePrivate", 22, 1,
+            "Min Max Objects IsLarge ClrInstanceID GenNumber"},
+        {"Microsoft-Windows-DotNETRuntimePrivate", 189, 0,
+            "ClrInstanceID MethodID ReJITID ILVersionID ChunkIndex DataSize Data"},
+        {"Microsoft-Windows-DotNETRuntimeRundown", 149, 1,
+            "MethodID ReJITID MethodExtent CountOfMapEntries ILOffsets NativeOffsets ClrInstanceID "
+            "ILVersionID"},
+        {"Microsoft-Windows-DotNETRuntimeRundown", 150, 1,
+            "MethodID ReJITID MethodExtent CountOfMapEntries ILOffsets NativeOffsets ClrInstanceID "
+            "ILVersionID"},
+    };
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        const struct event_schema *schema = find(
+            events[i].provider, events[i].id, events[i].version);
+        assert_non_null(schema);
+        char names[256] = "";
+        for (size_t k = 0; k < schema->field_count; k++) {
+            const struct span *name = &schema->fields[k].name;
+            size_t used = strlen(names);
+            snprintf(names + used, sizeof(names) - used, "%s%.*s", used ? " " : "", (int)name->size,
+                (const char *)name->data);
+        }
+        assert_string_equal(names, events[i].fields);
+    }
+}
+
 /* In the form of Windows' manifest: network byte order. */
 static void addresses_and_ports_are_shown_as_such(void **state)
 {
@@ -270,6 +314,7 @@ int main(void)
         cmocka_unit_test(an_event_is_found_by_exact_id_and_version),
         cmocka_unit_test(only_manifest_events_are_looked_for),
         cmocka_unit_test(stacks_of_the_clr_have_as_many_frames_as_they_say),
+        cmocka_unit_test(events_of_newer_runtimes_have_the_fields_of_their_manifest),
         cmocka_unit_test(addresses_and_ports_are_shown_as_such),
         cmocka_unit_test(all_are_listed),
         cmocka_unit_test(a_definition_of_the_user_goes_first),
