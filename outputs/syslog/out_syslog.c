@@ -194,7 +194,9 @@ static void syslog_disconnect(void *self_)
 {
     struct out_syslog *self = self_;
     struct error err;
-    if (self->stream && net_stream_is_connected(self->stream) && !self->over) {
+    /* A reset that follows when both sides have ended is not reported: look for one before. */
+    if (self->stream && net_stream_is_connected(self->stream) && !self->over &&
+        is_there(self, 0, &err)) {
         /* With bytes left unread, this system would reset the connection. */
         net_stream_end(self->stream);
         is_there(self, unread_records(self) ? RESET_MS : 0, &err);

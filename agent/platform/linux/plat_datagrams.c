@@ -27,16 +27,15 @@ bool plat_datagrams_unacked(intptr_t socket, uint64_t *ret_bytes)
     return good;
 }
 
-/* After an end, recv(2) no longer reports a reset, but it closes the connection (tcp(7),
- * TCP_INFO). */
+/* After an end, recv(2) no longer reports a reset, but it leaves an error (socket(7), SO_ERROR).
+ * The state of the connection does not tell: it is TCP_CLOSE, too, when both sides have ended. */
 bool plat_datagrams_was_reset(intptr_t socket, unsigned wait_ms)
 {
     struct pollfd fd = {.fd = (int)socket, .events = 0};
-    struct tcp_info info;
-    socklen_t size = sizeof(info);
+    int reason = 0;
+    socklen_t size = sizeof(reason);
     poll(&fd, 1, (int)wait_ms);
-    return getsockopt((int)socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
-           info.tcpi_state == TCP_CLOSE;
+    return getsockopt((int)socket, SOL_SOCKET, SO_ERROR, &reason, &size) == 0 && reason != 0;
 }
 
 /* Stays in effect until the system changes it (tcp(7), TCP_QUICKACK). */
