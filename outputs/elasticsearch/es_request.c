@@ -5,7 +5,7 @@
  *   answered           each record by its item; then the next stretch. Where events go to several
  *                      indices, one that takes nothing now blocks its own events alone
  *   413                the stretch is too large: half of it, down to one record, which is refused.
- *                      What was taken and what was not gives a size that is kept (es_limit.h)
+ *                      What was taken and what was not gives a size that is kept (http_window.h)
  *   400                something in the stretch is bad: half of it, until one record is alone
  *   anything else      what is left is for the host to try again
  *
@@ -128,7 +128,7 @@ static enum es_verdict ask(struct es_sender *self)
     es_exchange_ask(self->exchange, &stretch, outcome);
     self->wait_ms = outcome->wait_ms > self->wait_ms ? outcome->wait_ms : self->wait_ms;
     for (unsigned i = 0; i < outcome->too_large_hints; i++) {
-        es_limit_lost(&self->limit, stretch.size);
+        http_window_lost(&self->window, self->count, stretch.size);
     }
     if (outcome->uncertain) {
         size_t end = self->first + self->count;
@@ -177,9 +177,9 @@ static void take_answers(struct es_sender *self)
     }
     self->bad_in_a_row = 0;
     if (self->too_much == self->count) {
-        es_limit_lost(&self->limit, stretch_bytes(self));
+        http_window_lost(&self->window, self->count, stretch_bytes(self));
     } else {
-        es_limit_taken(&self->limit, stretch_bytes(self));
+        http_window_taken(&self->window, stretch_bytes(self));
     }
     self->first += self->count;
     self->bad_end = self->bad_end > self->first ? self->bad_end : 0;
@@ -247,16 +247,14 @@ static bool send_stretch(struct es_sender *self)
     size_t left = self->end - self->first;
     size_t bad = self->bad_end ? self->bad_end - self->first : 0;
     size_t most = bad ? (bad + 1) / 2 : left;
-    self->count = es_bulk_fit(&self->bulk, self->first, most, es_limit_bytes(&self->limit));
+    self->count = es_bulk_fit(&self->bulk, self->first, most, http_window_limit(&self->window));
     switch (ask(self)) {
     case ES_READ:
         take_answers(self);
         return true;
     case ES_SPLIT:
-        if (self->count == 1) {
+        if (!http_window_too_big(&self->window, self->count, stretch_bytes(self))) {
             refuse_alone(self, 413);
-        } else {
-            es_limit_refused(&self->limit, stretch_bytes(self));
         }
         return true;
     case ES_BISECT:

@@ -49,7 +49,6 @@ struct es_sender *es_sender_create(
     self->warn = env->warn;
     self->host = env->host;
     self->format = options->format;
-    es_limit_init(&self->limit);
     arena_init(&self->texts, TEXTS_MAX_BYTES);
     es_bulk_init(&self->bulk);
     rejections_init(&self->notes);
@@ -97,7 +96,7 @@ static void send_unindexed(struct es_sender *self)
 {
     struct es_outcome outcome;
     size_t sent = es_unindexed_send(&self->unindexed, self->exchange, &self->bulk,
-        es_limit_bytes(&self->limit), self->statuses, &outcome);
+        http_window_limit(&self->window), self->statuses, &outcome);
     struct error *err = outcome.verdict == ES_READ ? NULL
                                                    : es_request_trouble(self, 1, outcome.verdict);
     if (err) {

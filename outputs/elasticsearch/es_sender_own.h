@@ -4,9 +4,9 @@
 #include "base/arena.h"
 #include "outputs/elasticsearch/es_exchange.h"
 #include "outputs/elasticsearch/es_hold.h"
-#include "outputs/elasticsearch/es_limit.h"
 #include "outputs/elasticsearch/es_sender.h"
 #include "outputs/elasticsearch/es_unindexed.h"
+#include "outputs/http/http_window.h"
 #include "outputs/rejections.h"
 
 /* Internals of a sender; not for users of es_sender.h. es_sender.c has deliveries, es_request.c
@@ -34,7 +34,7 @@ struct es_sender {
     struct es_exchange *exchange;
     struct es_bulk bulk;
     struct rejections notes;
-    struct es_limit limit;
+    struct http_window window; /* of bodies */
     unsigned bad_in_a_row;
     struct es_hold hold;
 

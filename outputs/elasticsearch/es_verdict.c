@@ -159,9 +159,8 @@ static const char *const consequences[] = {
                      "an unexpected duplicate",
     [ES_REFUSED] = "kept as a dead letter",
     [ES_READ] = "see the table above",
-    [ES_SPLIT] =
-        "sent in halves, and no request is made as large again; a single event goes to the "
-        "dead letters",
+    [ES_SPLIT] = "sent in halves, and a request as large is only tried once in a while; a single "
+                 "event goes to the dead letters",
     [ES_BISECT] = "sent in halves until the refused one is alone, which goes to the dead letters",
 };
 

@@ -148,7 +148,7 @@ static void take_back(struct walk *walk, enum http_piece_verdict verdict)
             pieces->statuses[i] = RECORD_RETRY;
         }
     }
-    if (verdict == HTTP_PIECE_LATER) {
+    if (verdict == HTTP_PIECE_LATER || verdict == HTTP_PIECE_LOST) {
         return;
     }
     pieces->set_up_faults++;
@@ -282,6 +282,9 @@ static bool follow(
     case HTTP_PIECE_MEND:
         walk->report->degraded = true;
         return false;
+    case HTTP_PIECE_LOST:
+        http_window_lost(window, piece->records, piece->bytes);
+        return false;
     default:
         return false;
     }
@@ -346,7 +349,9 @@ enum http_piece_verdict http_pieces_no_memory(size_t records, struct error *err)
 
 enum http_piece_verdict http_pieces_of_failure(enum http_failure failure)
 {
-    return http_failure_lasts(failure) ? HTTP_PIECE_MEND : HTTP_PIECE_LATER;
+    return http_failure_lasts(failure)                            ? HTTP_PIECE_MEND
+           : failure == HTTP_LOST || failure == HTTP_TIMED_OUT ? HTTP_PIECE_LOST
+                                                               : HTTP_PIECE_LATER;
 }
 
 void http_pieces_take_back(

@@ -25,6 +25,7 @@ enum { HTTP_PIECES_BAD_IN_A_ROW = 16, HTTP_PIECES_MAX_REQUESTS = 1000 };
 
 enum http_piece_verdict {
     HTTP_PIECE_LATER,   /* send it again; zero is the safe answer. The error is set */
+    HTTP_PIECE_LOST,    /* the same, as no whole reply came: in halves if that goes on */
     HTTP_PIECE_MEND,    /* send it again, but the set-up has a fault */
     HTTP_PIECE_TAKEN,   /* arrived */
     HTTP_PIECE_TOO_BIG, /* less at a time; a single record that is too big is rejected */

@@ -15,6 +15,7 @@ uint64_t http_window_limit(const struct http_window *window)
 
 void http_window_taken(struct http_window *window, uint64_t bytes)
 {
+    window->lost = 0;
     window->records = window->records > SIZE_MAX / 2 ? SIZE_MAX : window->records * 2;
     if (window->refused_bytes && bytes > window->accepted_bytes) {
         window->accepted_bytes = bytes;
@@ -33,6 +34,7 @@ void http_window_taken(struct http_window *window, uint64_t bytes)
 bool http_window_too_big(struct http_window *window, size_t count, uint64_t bytes)
 {
     window->taken = 0;
+    window->lost = 0;
     if (count <= 1) {
         return false;
     }
@@ -43,6 +45,13 @@ bool http_window_too_big(struct http_window *window, size_t count, uint64_t byte
         window->accepted_bytes = 0; /* the server now accepts less */
     }
     return true;
+}
+
+void http_window_lost(struct http_window *window, size_t count, uint64_t bytes)
+{
+    if (++window->lost >= HTTP_WINDOW_LOST) {
+        http_window_too_big(window, count, bytes);
+    }
 }
 
 void http_window_refused(struct http_window *window, size_t count)

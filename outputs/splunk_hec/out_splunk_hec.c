@@ -254,8 +254,9 @@ static struct http_piece_answer try_host(struct out_hec *self, size_t index, str
     return answer;
 }
 
-/* All of them have failed: ${report} has the errors. */
-static struct http_piece_answer all_failed(const struct out_hec *self, struct output_report *report)
+/* All of them have failed: ${report} has the errors. ${lost}: one of them without a reply. */
+static struct http_piece_answer all_failed(
+    const struct out_hec *self, bool lost, struct output_report *report)
 {
     bool all_last = true;
     for (size_t i = 0; i < self->hosts.count; i++) {
@@ -264,8 +265,10 @@ static struct http_piece_answer all_failed(const struct out_hec *self, struct ou
     uint64_t asked_ms = es_hosts_asked_ms(&self->hosts, plat_monotonic_ms());
     report->wait_ms = (uint32_t)asked_ms;
     es_hosts_say(&self->hosts, &report->error);
-    return (struct http_piece_answer){
-        .verdict = all_last ? HTTP_PIECE_MEND : HTTP_PIECE_LATER, .record = HTTP_PIECES_UNKNOWN};
+    return (struct http_piece_answer){.verdict = all_last ? HTTP_PIECE_MEND
+                                                : lost    ? HTTP_PIECE_LOST
+                                                          : HTTP_PIECE_LATER,
+        .record = HTTP_PIECES_UNKNOWN};
 }
 
 static struct http_piece_answer hec_post(
@@ -273,6 +276,7 @@ static struct http_piece_answer hec_post(
 {
     struct out_hec *self = self_;
     struct http_piece_answer answer = {.record = HTTP_PIECES_UNKNOWN};
+    bool lost = false;
     if (!hec_frame_write(&self->frame, piece)) {
         answer.verdict = http_pieces_no_memory(piece->records, &report->error);
         return answer;
@@ -294,13 +298,15 @@ static struct http_piece_answer hec_post(
             continue;
         }
         answer = try_host(self, index, body, piece, report);
-        if (answer.verdict != HTTP_PIECE_LATER && answer.verdict != HTTP_PIECE_MEND) {
+        lost = lost || answer.verdict == HTTP_PIECE_LOST;
+        if (answer.verdict != HTTP_PIECE_LATER && answer.verdict != HTTP_PIECE_LOST &&
+            answer.verdict != HTTP_PIECE_MEND) {
             es_hosts_good(&self->hosts, index);
             return answer;
         }
         fail_host(self, index, answer.verdict == HTTP_PIECE_MEND, &report->error);
     }
-    return all_failed(self, report);
+    return all_failed(self, lost, report);
 }
 
 /* ---- waiting for acknowledgements ------------------------------------------------------------ */

@@ -32,6 +32,7 @@ struct fixture {
     bool stops;
     /* What the server does. */
     size_t limit_bytes;      /* of a body; 0: none */
+    bool breaks;             /* the connection for a larger one; else 413 */
     const char *bad;         /* 400 for a body that holds it; NULL: none */
     size_t obeys;            /* it accepts this many, then answers 503; 0: all */
     size_t fails_at;         /* 503 for this one of all requests; 0: none */
@@ -114,7 +115,7 @@ static inline void serve(
     struct fixture *f = f_;
     const char *body = (const char *)request->body.data;
     if (f->limit_bytes && request->body.size > f->limit_bytes) {
-        ret_reply->status = 413;
+        ret_reply->status = f->breaks ? 0 : 413;
     } else if (f->fails_at && http_fake_count(f->fake) == f->fails_at) {
         ret_reply->status = 503;
     } else if (f->bad && strstr(body, f->bad)) {

@@ -78,6 +78,25 @@ static void where_large_requests_break_the_connection_they_get_smaller_and_grow_
     teardown(&f);
 }
 
+static void a_limit_that_was_lifted_is_found_out(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, 100);
+    bulk_fake_limit(f.fake, 200, false); /* two or three events */
+    assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
+    bulk_fake_limit(f.fake, 0, false);
+    size_t requests = 0;
+    for (int i = 0; i < 100 && requests != 1; i++) {
+        size_t before = bulk_fake_count(f.fake);
+        f.delivery.repeated = true;
+        assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
+        requests = bulk_fake_count(f.fake) - before;
+    }
+    assert_int_equal(requests, 1);
+    teardown(&f);
+}
+
 static void a_bad_event_is_found_wherever_it_is(void **state)
 {
     (void)state;
@@ -157,6 +176,7 @@ int main(void)
         cmocka_unit_test(what_is_too_large_is_halved_and_the_size_is_kept),
         cmocka_unit_test(a_single_event_that_is_too_large_is_refused),
         cmocka_unit_test(where_large_requests_break_the_connection_they_get_smaller_and_grow_again),
+        cmocka_unit_test(a_limit_that_was_lifted_is_found_out),
         cmocka_unit_test(a_bad_event_is_found_wherever_it_is),
         cmocka_unit_test(several_bad_events_are_found),
         cmocka_unit_test(many_bad_events_side_by_side_are_no_fault_of_set_up),

@@ -1,6 +1,6 @@
 #include "unit/outputs/es_sender_rig.h"
 
-#include "outputs/elasticsearch/es_limit.h"
+#include "outputs/http/http_window.h"
 
 /* Several nodes, and failures of the connection to them. */
 
@@ -175,7 +175,7 @@ static void a_request_that_429_refuses_time_and_again_is_sent_in_halves(void **s
             .item_status = 429,
             .item_type = "es_rejected_execution_exception"};
         bulk_fake_always(f.fake, of_items ? &items : &whole);
-        for (int i = 0; i < ES_LIMIT_LOST_IN_A_ROW; i++) {
+        for (int i = 0; i < HTTP_WINDOW_LOST; i++) {
             assert_int_equal(send_all(&f), OUTPUT_RETRY);
         }
         size_t before = bulk_fake_count(f.fake);

@@ -104,6 +104,32 @@ static void what_is_refused_is_halved_and_grows_again(void **state)
     assert_int_equal(window.records, SIZE_MAX);
 }
 
+static void several_lost_in_a_row_count_as_one_that_is_too_big(void **state)
+{
+    (void)state;
+    struct http_window window = start();
+    for (int i = 0; i < 10; i++) { /* losses now and then do not lower it */
+        http_window_lost(&window, 100, 1000);
+        http_window_lost(&window, 100, 1000);
+        http_window_taken(&window, 1000);
+        assert_int_equal(http_window_limit(&window), UINT64_MAX);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(http_window_limit(&window), UINT64_MAX);
+        http_window_lost(&window, 100, 1000);
+    }
+    assert_int_equal(http_window_limit(&window), 500);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(http_window_limit(&window), 500);
+        http_window_lost(&window, 50, 500);
+    }
+    assert_int_equal(http_window_limit(&window), 250);
+    for (int i = 0; i < 3; i++) { /* a single record cannot be made smaller */
+        http_window_lost(&window, 1, 240);
+    }
+    assert_int_equal(http_window_limit(&window), 250);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +139,7 @@ int main(void)
         cmocka_unit_test(a_server_that_found_little_too_big_once_gets_more_again),
         cmocka_unit_test(a_single_record_that_is_too_big_changes_nothing),
         cmocka_unit_test(what_is_refused_is_halved_and_grows_again),
+        cmocka_unit_test(several_lost_in_a_row_count_as_one_that_is_too_big),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,37 @@ static void what_is_too_big_goes_in_pieces_and_the_size_is_remembered(void **sta
     teardown(&f);
 }
 
+static void what_breaks_the_connection_time_and_again_goes_in_pieces(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup_store(&f);
+    f.limit_bytes = 200; /* of 704 */
+    f.breaks = true;
+    int tries = 0;
+    while (send_lines(&f, numbered(64)) == OUTPUT_RETRY) {
+        assert_false(f.report.degraded);
+        assert_in_range(++tries, 1, 6);
+    }
+    assert_int_equal(tries, 6); /* halved twice, after three losses each */
+    assert_string_equal(f.stored, numbered(64));
+    teardown(&f);
+}
+
+static void one_that_breaks_every_connection_is_not_rejected(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup_store(&f);
+    f.limit_bytes = 10;
+    f.breaks = true;
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(send_lines(&f, numbered(4)), OUTPUT_RETRY);
+    }
+    assert_int_equal(f.rejected_count, 0);
+    teardown(&f);
+}
+
 static void one_that_is_too_big_alone_is_rejected_and_no_other(void **state)
 {
     (void)state;
@@ -248,6 +279,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_too_big_goes_in_pieces_and_the_size_is_remembered),
+        cmocka_unit_test(what_breaks_the_connection_time_and_again_goes_in_pieces),
+        cmocka_unit_test(one_that_breaks_every_connection_is_not_rejected),
         cmocka_unit_test(one_that_is_too_big_alone_is_rejected_and_no_other),
         cmocka_unit_test(what_is_refused_is_found_among_the_others),
         cmocka_unit_test(the_set_up_looks_wrong_after_sixteen_until_it_is_corrected),
