@@ -550,6 +550,10 @@ bool http_client_send(struct http_client *client, const struct http_request *req
         http_failure_say(ret_reply->failure, request->url, reason, &client->secrets, err);
     }
     note_proxy(client, code);
+    if (http_failure_lasts(ret_reply->failure)) {
+        /* libcurl 7.87+ reads the authorities once a day: they may have been replaced since. */
+        http_client_disconnect(client);
+    }
     curl_easy_setopt(client->easy, CURLOPT_HTTPHEADER, NULL);
     curl_slist_free_all(headers);
     client->transfer.request = NULL;

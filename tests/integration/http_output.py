@@ -309,6 +309,23 @@ class Tls(Agent):
                 self.assertEqual(said is None, words is None, said)
                 self.assertIn(words or "", said or "")
 
+    def test_authorities_that_are_replaced_are_read_again(self):
+        old, new = (Authority(self.folder, name) for name in ("old", "new"))
+        contexts = [authority.server(*authority.issue(f"of-{authority.name}")) for authority in (old, new)]
+        ca = self.folder / "trusted.pem"
+        shutil.copy(old.ca, ca)
+
+        def replace(request):
+            if request.number != 3:
+                return None
+            server.tls = contexts[1]
+            shutil.copy(new.ca, ca)
+            return Fault(Reply(503, close=True))
+
+        with Server(Lines(), replace, tls=contexts[0]) as server:
+            taken, _ = self.deliver(server, tls={"ca": str(ca)})
+            self.assert_each_once(taken)
+
     def test_an_authority_is_known_by_its_fingerprint_if_servers_send_it_along(self):
         hexadecimal = self.ca.fingerprint(self.ca.ca)
         ca, stranger = {"ca": hexadecimal}, {"ca": self.ca.fingerprint(self.stranger.ca)}
