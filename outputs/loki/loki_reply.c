@@ -91,6 +91,8 @@ void loki_reply_read(struct span body, struct loki_reply *ret_reply)
             bool ends = skip_to(&after, "'");
             named->reason = span_first(rest, ends ? rest.size - after.size - 1 : rest.size);
             reply.named_count++;
+            reply.is_rate_limited = reply.is_rate_limited ||
+                                    starts(named->reason, "Per stream rate limit exceeded");
         }
     }
     rest = body;

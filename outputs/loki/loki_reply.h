@@ -24,6 +24,7 @@ struct loki_reply {
     uint64_t total;
     struct loki_named named[LOKI_REPLY_MAX_NAMED];
     size_t named_count;
+    bool is_rate_limited; /* of those: one at least came too early, and may come again */
 };
 
 void loki_reply_read(struct span body, struct loki_reply *ret_reply);

@@ -17,7 +17,7 @@
 #include "outputs/loki/loki_reply.h"
 #include "outputs/loki/loki_try.h"
 
-enum { BAD_REQUEST = 400 };
+enum { BAD_REQUEST = 400, TOO_MANY_REQUESTS = 429 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -151,11 +151,18 @@ static void store(struct out_loki *self, size_t first, size_t end)
     }
 }
 
-/* Loki has refused something of entries [first, end), which are of one stream. */
-static enum http_piece_verdict judge_stream(struct out_loki *self, size_t first, size_t end)
+/* Loki has refused something of entries [first, end), which are of one stream. It answers 400 if it
+ * refuses the last of them for ever, even if others only came too early. */
+static enum http_piece_verdict judge_stream(
+    struct out_loki *self, size_t first, size_t end, struct output_report *report)
 {
     const struct loki_reply *reply = &self->reply;
     loki_reply_read(buf_span(&self->link.response.body), &self->reply);
+    if (reply->is_rate_limited) {
+        http_response_error(&self->link.response, self->link.url,
+            http_status_words(TOO_MANY_REQUESTS), &report->error);
+        return HTTP_PIECE_LATER;
+    }
     if (!names_all(self, first, end)) {
         return HTTP_PIECE_REFUSED;
     }
@@ -175,7 +182,7 @@ static enum http_piece_verdict post_stream(
 {
     enum http_piece_verdict verdict = post_entries(self, first, end, report);
     if (verdict == HTTP_PIECE_REFUSED && self->link.response.reply.status == BAD_REQUEST) {
-        return judge_stream(self, first, end);
+        return judge_stream(self, first, end, report);
     }
     if (verdict == HTTP_PIECE_TAKEN) {
         store(self, first, end);

@@ -157,6 +157,29 @@ static void lines_that_loki_names_are_dead_letters_and_the_others_delivered(void
     http_rig_stop(&s);
 }
 
+/* The last refused line of a stream decides the status. */
+static void lines_that_came_too_early_come_again_though_others_are_refused(void **state)
+{
+    (void)state;
+    static const char words[] =
+        "entry with timestamp 2026-11-21 09:30:00.0000001 +0000 UTC ignored, reason: 'Per stream "
+        "rate limit exceeded (limit: 3MB/sec) while attempting to ingest for stream "
+        "'{job=\"etwship\"}' totaling 100B',\n"
+        "entry with timestamp 2026-11-21 09:30:00.0000002 +0000 UTC ignored, reason: 'entry too "
+        "far behind',\nuser 'fake', total ignored: 2 out of 3 for stream: {job=\"etwship\"}";
+    const struct http_fake_reply reply = {.status = 400, .body = words};
+    http_rig_start(&s, "");
+    http_fake_script(s.fake, &reply, 1);
+    assert_int_equal(
+        rig_send(&s.rig, EVENT("A", "0000001") EVENT("A", "0000002") EVENT("A", "0000003")),
+        OUTPUT_RETRY);
+    assert_int_equal(http_fake_count(s.fake), 1);
+    assert_int_equal(s.rig.rejected_count, 0);
+    assert_false(s.rig.report.degraded);
+    assert_non_null(strstr(s.rig.report.error.text, "overloaded"));
+    http_rig_stop(&s);
+}
+
 /* The reply to a request with several streams names only one of them. */
 static void each_stream_is_asked_for_itself_where_loki_refuses_something(void **state)
 {
@@ -333,6 +356,7 @@ int main(void)
         cmocka_unit_test(streams_beyond_the_limit_become_one),
         cmocka_unit_test(protobuf_says_the_same_in_snappys_format),
         cmocka_unit_test(lines_that_loki_names_are_dead_letters_and_the_others_delivered),
+        cmocka_unit_test(lines_that_came_too_early_come_again_though_others_are_refused),
         cmocka_unit_test(each_stream_is_asked_for_itself_where_loki_refuses_something),
         cmocka_unit_test(a_line_that_is_not_named_is_found),
         cmocka_unit_test(a_request_holds_no_more_time_than_loki_takes_out_of_order),
