@@ -85,6 +85,11 @@ bool http_response_fetch(struct http_response *response, struct http_client *cli
     response->challenge[0] = '\0';
     response->target[0] = '\0';
     bool replied = http_client_send(client, &own, &response->reply, err);
+    if (response->reply.failure == HTTP_TOO_LONG) {
+        /* Its status counts. A server that always says so much would get every event again. */
+        response->reply.failure = HTTP_REPLIED;
+        replied = true;
+    }
     show(response, client);
     return replied;
 }

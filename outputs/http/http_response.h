@@ -11,7 +11,7 @@
  */
 enum {
     HTTP_RESPONSE_KEPT_BYTES = 256 * 1024,     /* kept of a body */
-    HTTP_RESPONSE_MAX_BYTES = 4 * 1024 * 1024, /* a longer one ends its connection */
+    HTTP_RESPONSE_MAX_BYTES = 4 * 1024 * 1024, /* a longer one is not read to its end */
     HTTP_RESPONSE_SHOWN_BYTES = 300,
     HTTP_RESPONSE_CHALLENGE_BYTES = 512,
     HTTP_RESPONSE_TARGET_BYTES = 1024,

@@ -256,16 +256,19 @@ static void a_long_reply_is_read_and_forgotten(void **state)
 }
 
 /* A reply without end would keep its reader busy until the timeout. */
-static void a_reply_beyond_its_bound_is_no_answer(void **state)
+static void a_reply_beyond_its_bound_counts_by_its_status(void **state)
 {
     (void)state;
     struct fixture f;
     char *body = long_text(5 << 20);
     setup(&f, "/x", "");
-    http_fake_script(f.fake, &(struct http_fake_reply){.status = 200, .body = body}, 1);
+    http_fake_script(f.fake, &(struct http_fake_reply){.status = 503, .body = body}, 1);
     assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_RETRY);
-    assert_non_null(strstr(f.report.error.text, "too long"));
-    assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_DELIVERED); /* over a new connection */
+    assert_non_null(strstr(f.report.error.text, "status 503"));
+    http_fake_script(f.fake, &(struct http_fake_reply){.status = 200, .body = body}, 1);
+    assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_DELIVERED);
+    assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_DELIVERED);
+    assert_int_equal(http_fake_request(f.fake, 2)->connection, 3);
     free(body);
     teardown(&f);
 }
@@ -396,7 +399,7 @@ int main(void)
         cmocka_unit_test(accept_names_the_statuses_that_acknowledge),
         cmocka_unit_test(success_before_the_request_was_sent_is_none),
         cmocka_unit_test(a_long_reply_is_read_and_forgotten),
-        cmocka_unit_test(a_reply_beyond_its_bound_is_no_answer),
+        cmocka_unit_test(a_reply_beyond_its_bound_counts_by_its_status),
         cmocka_unit_test(no_secret_comes_back_in_an_error),
         cmocka_unit_test(nothing_of_a_query_comes_back_in_an_error),
         cmocka_unit_test(no_part_of_a_secret_is_left_by_a_cut),
