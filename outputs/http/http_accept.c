@@ -39,16 +39,24 @@ void http_accept_check(struct config_check *check, const struct config_strings *
     }
 }
 
+static bool begins_with_one(struct span text, const char *const *starts)
+{
+    while (*starts && !span_equal_nocase(span_first(text, strlen(*starts)), span_text(*starts))) {
+        starts++;
+    }
+    return *starts != NULL;
+}
+
 bool http_accept_is_page(struct span content_type)
 {
-    static const char *const types[] = {"text/html", "application/xhtml+xml"};
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        struct span type = span_first(content_type, strlen(types[i]));
-        if (span_equal_nocase(type, span_text(types[i]))) {
-            return true;
-        }
-    }
-    return false;
+    static const char *const types[] = {"text/html", "application/xhtml+xml", NULL};
+    return begins_with_one(content_type, types);
+}
+
+bool http_accept_begins_page(struct span body)
+{
+    static const char *const starts[] = {"<!doctype html", "<html", NULL};
+    return begins_with_one(span_trim(body), starts);
 }
 
 const char *http_accept_objection(const struct http_accept *accept, int status, bool page)

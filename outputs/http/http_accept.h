@@ -30,6 +30,9 @@ void http_accept_check(struct config_check *check, const struct config_strings *
  * application/xhtml+xml. */
 bool http_accept_is_page(struct span content_type);
 
+/* True if ${body} begins like one, for replies without that header. */
+bool http_accept_begins_page(struct span body);
+
 /* Why a reply with ${status}, 2xx, does not acknowledge: "what. what to do", static. NULL: it does.
  * ${page}: its body is a web page. */
 const char *http_accept_objection(const struct http_accept *accept, int status, bool page);

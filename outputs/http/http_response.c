@@ -90,6 +90,7 @@ bool http_response_fetch(struct http_response *response, struct http_client *cli
         response->reply.failure = HTTP_REPLIED;
         replied = true;
     }
+    response->page = response->page || http_accept_begins_page(buf_span(&response->body));
     show(response, client);
     return replied;
 }

@@ -188,6 +188,26 @@ static void a_web_page_acknowledges_nothing_unless_accept_says_so(void **state)
     }
 }
 
+static void a_web_page_is_known_by_its_beginning_where_no_header_says_so(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        bool page;
+    } cases[] = {{"<html>please log in</html>", true}, {"\r\n <!DOCTYPE HTML PUBLIC \"x\">", true},
+        {"<ok/>", false}, {"{\"text\":\"<html>\"}", false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f;
+        setup(&f, "/in", "");
+        const struct http_fake_reply reply = {.status = 200, .body = cases[i].body};
+        http_fake_script(f.fake, &reply, 1);
+        assert_int_equal(
+            send_lines(&f, "{}\n"), cases[i].page ? OUTPUT_RETRY : OUTPUT_DELIVERED);
+        assert_int_equal(f.report.degraded, cases[i].page);
+        teardown(&f);
+    }
+}
+
 static void accept_names_the_statuses_that_acknowledge(void **state)
 {
     (void)state;
@@ -396,6 +416,7 @@ int main(void)
         cmocka_unit_test(half_a_reply_is_no_answer),
         cmocka_unit_test(a_web_page_is_no_answer_of_a_collector),
         cmocka_unit_test(a_web_page_acknowledges_nothing_unless_accept_says_so),
+        cmocka_unit_test(a_web_page_is_known_by_its_beginning_where_no_header_says_so),
         cmocka_unit_test(accept_names_the_statuses_that_acknowledge),
         cmocka_unit_test(success_before_the_request_was_sent_is_none),
         cmocka_unit_test(a_long_reply_is_read_and_forgotten),
