@@ -349,7 +349,7 @@ enum http_piece_verdict http_pieces_no_memory(size_t records, struct error *err)
 
 enum http_piece_verdict http_pieces_of_failure(enum http_failure failure)
 {
-    return http_failure_lasts(failure)                            ? HTTP_PIECE_MEND
+    return http_failure_lasts(failure)                         ? HTTP_PIECE_MEND
            : failure == HTTP_LOST || failure == HTTP_TIMED_OUT ? HTTP_PIECE_LOST
                                                                : HTTP_PIECE_LATER;
 }

@@ -25,7 +25,8 @@ static const struct row {
         "sent in halves until the refused one is alone, which goes to the dead letters"},
     {422, 422, OTLP_REFUSED, "the same"},
     {408, 408, OTLP_NEVER,
-        "dead letters, all of the request: the protocol forbids to send it again"},
+        "dead letters, all of the request: the protocol forbids to send it again; with a web page, "
+        "which a proxy has sent: sent again"},
     {421, 425, OTLP_NEVER, "the same"},
     {500, 500, OTLP_NEVER, "the same"},
     {506, 510, OTLP_NEVER, "the same"},

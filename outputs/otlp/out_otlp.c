@@ -14,6 +14,7 @@
 
 #include "base/grow.h"
 #include "outputs/http/http_pieces.h"
+#include "outputs/http/http_status.h"
 #include "outputs/otlp/otlp_frame.h"
 #include "outputs/otlp/otlp_link.h"
 #include "outputs/otlp/otlp_metrics.h"
@@ -148,7 +149,10 @@ static struct http_piece_answer judge(struct out_otlp *self, const struct http_p
         answer.verdict = HTTP_PIECE_REFUSED;
         break;
     case OTLP_NEVER:
-        if (!self->link.response.reply.sent) { /* the server did not get the whole request */
+        /* The collector did not get the whole request, or a proxy answered in its place. */
+        if (!self->link.response.reply.sent || self->link.response.page) {
+            self->pieces.unsure += self->link.response.reply.sent ? self->frame.count : 0;
+            words = http_status_words(status);
             answer.verdict = HTTP_PIECE_LATER;
             break;
         }

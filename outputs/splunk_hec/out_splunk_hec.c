@@ -266,7 +266,7 @@ static struct http_piece_answer all_failed(
     report->wait_ms = (uint32_t)asked_ms;
     es_hosts_say(&self->hosts, &report->error);
     return (struct http_piece_answer){.verdict = all_last ? HTTP_PIECE_MEND
-                                                : lost    ? HTTP_PIECE_LOST
+                                                 : lost   ? HTTP_PIECE_LOST
                                                           : HTTP_PIECE_LATER,
         .record = HTTP_PIECES_UNKNOWN};
 }

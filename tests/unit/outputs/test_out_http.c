@@ -201,8 +201,7 @@ static void a_web_page_is_known_by_its_beginning_where_no_header_says_so(void **
         setup(&f, "/in", "");
         const struct http_fake_reply reply = {.status = 200, .body = cases[i].body};
         http_fake_script(f.fake, &reply, 1);
-        assert_int_equal(
-            send_lines(&f, "{}\n"), cases[i].page ? OUTPUT_RETRY : OUTPUT_DELIVERED);
+        assert_int_equal(send_lines(&f, "{}\n"), cases[i].page ? OUTPUT_RETRY : OUTPUT_DELIVERED);
         assert_int_equal(f.report.degraded, cases[i].page);
         teardown(&f);
     }

@@ -300,6 +300,25 @@ static void a_web_page_takes_nothing(void **state)
     http_rig_stop(&s);
 }
 
+/* The protocol's rule that a request is not sent again is about collectors. */
+static void a_fault_of_a_proxy_is_waited_for(void **state)
+{
+    (void)state;
+    static const int statuses[] = {408, 500};
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+        const struct http_fake_reply page = {.status = statuses[i],
+            .headers = "Content-Type: text/html\r\n",
+            .body = "<html>Internal Server Error</html>"};
+        http_rig_start(&s, ", protocol: http/json");
+        http_fake_script(s.fake, &page, 1);
+        assert_int_equal(rig_send(&s.rig, LINE("x", "1", "1") LINE("x", "1", "2")), OUTPUT_RETRY);
+        assert_false(s.rig.report.degraded);
+        assert_int_equal(s.rig.report.maybe_duplicates, 2);
+        assert_null(strstr(s.rig.report.error.text, "forbids"));
+        http_rig_stop(&s);
+    }
+}
+
 static void a_reply_that_got_lost_is_told(void **state)
 {
     (void)state;
@@ -358,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_reply_is_read_in_the_protocol_of_its_request),
         cmocka_unit_test(a_success_that_cannot_be_read_is_kept_as_doubtful),
         cmocka_unit_test(a_web_page_takes_nothing),
+        cmocka_unit_test(a_fault_of_a_proxy_is_waited_for),
         cmocka_unit_test(a_reply_that_got_lost_is_told),
         cmocka_unit_test(settings_that_cannot_work_are_named),
         cmocka_unit_test(an_examination_says_what_is_wrong),
