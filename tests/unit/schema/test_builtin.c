@@ -127,8 +127,8 @@ static void stacks_of_the_clr_have_as_many_frames_as_they_say(void **state)
     }
 }
 
-/* As ClrEtwAll.man of the runtime's sources names them. */
-static void events_of_newer_runtimes_have_the_fields_of_their_manifest(void **state)
+/* As the runtime's ClrEtwAll.man and the manifests of Windows 11 23H2 to 26H1 name them. */
+static void events_of_newer_versions_have_the_fields_of_their_manifest(void **state)
 {
     (void)state;
     static const struct {
@@ -149,6 +149,29 @@ static void events_of_newer_runtimes_have_the_fields_of_their_manifest(void **st
             "Min Max Objects IsLarge ClrInstanceID GenNumber"},
         {"Microsoft-Windows-DotNETRuntimePrivate", 189, 0,
             "ClrInstanceID MethodID ReJITID ILVersionID ChunkIndex DataSize Data"},
+        {"Microsoft-Windows-DNS-Client", 1018, 2,
+            "QueryName AddressLength Address DnsAddressLength DnsAddress ClientPID SendBlob "
+            "SendBlobContext"},
+        {"Microsoft-Windows-DNS-Client", 3009, 2,
+            "QueryName IsParallelNetworkQuery NetworkIndex InterfaceCount AdapterName LocalAddress "
+            "DNSServerAddress ClientPID QueryBlob ParentBlob"},
+        {"Microsoft-Windows-DNS-Client", 3010, 1,
+            "QueryName QueryType DnsServerIpAddress ClientPID"},
+        {"Microsoft-Windows-DNS-Client", 3020, 2,
+            "QueryName QueryType NetworkIndex InterfaceIndex Status QueryResults ClientPID "
+            "QueryBlob"},
+        {"Microsoft-Windows-Kernel-Process", 1, 5,
+            "ProcessID ProcessSequenceNumber CreateTime ParentProcessID "
+            "ParentProcessSequenceNumber SessionID Flags ProcessTokenElevationType "
+            "ProcessTokenIsElevated MandatoryLabel ImageName ImageChecksum TimeDateStamp "
+            "PackageFullName PackageRelativeAppId SecurityMitigations PartitionID "
+            "ProcessMachine"},
+        {"Microsoft-Windows-Kernel-Process", 15, 2,
+            "ProcessID ProcessSequenceNumber CreateTime ParentProcessID "
+            "ParentProcessSequenceNumber SessionID Flags ProcessTokenElevationType "
+            "ProcessTokenIsElevated MandatoryLabel ImageName ImageChecksum TimeDateStamp "
+            "PackageFullName PackageRelativeAppId SecurityMitigations"},
+        {"Microsoft-Windows-Kernel-Process", 27, 0, "ProcessName ProcessID"},
         {"Microsoft-Windows-DotNETRuntimeRundown", 149, 1,
             "MethodID ReJITID MethodExtent CountOfMapEntries ILOffsets NativeOffsets ClrInstanceID "
             "ILVersionID"},
@@ -160,7 +183,7 @@ static void events_of_newer_runtimes_have_the_fields_of_their_manifest(void **st
         const struct event_schema *schema = find(
             events[i].provider, events[i].id, events[i].version);
         assert_non_null(schema);
-        char names[256] = "";
+        char names[512] = "";
         for (size_t k = 0; k < schema->field_count; k++) {
             const struct span *name = &schema->fields[k].name;
             size_t used = strlen(names);
@@ -314,7 +337,7 @@ int main(void)
         cmocka_unit_test(an_event_is_found_by_exact_id_and_version),
         cmocka_unit_test(only_manifest_events_are_looked_for),
         cmocka_unit_test(stacks_of_the_clr_have_as_many_frames_as_they_say),
-        cmocka_unit_test(events_of_newer_runtimes_have_the_fields_of_their_manifest),
+        cmocka_unit_test(events_of_newer_versions_have_the_fields_of_their_manifest),
         cmocka_unit_test(addresses_and_ports_are_shown_as_such),
         cmocka_unit_test(all_are_listed),
         cmocka_unit_test(a_definition_of_the_user_goes_first),
