@@ -188,6 +188,9 @@ static void alternatives_are_candidates_in_the_order_of_the_table(void **state)
     assert_int_equal(found.count, 2);
     assert_span(found.list[0]->fields[0].name, "Flags");
     assert_span(found.list[1]->fields[0].name, "PlatformState");
+    found = find("PerfInfo", 122, 2); /* Windows 11 26H1, then 24H2 */
+    assert_int_equal(found.list[0]->field_count, 17);
+    assert_int_equal(found.list[1]->field_count, 16);
 }
 
 static void an_empty_field_string_is_a_layout_without_fields(void **state)
