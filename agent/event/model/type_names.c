@@ -43,6 +43,10 @@ static const struct named_type in_types[] = {
     {"WbemSid", IN_WBEM_SID},
     {"WppSid", IN_WPP_SID},
     {"WmiTime", IN_WMI_TIME},
+    /* Spellings of TraceEvent (PerfView) in manifests of registered providers. */
+    {"CountedUtf16String", IN_MANIFEST_COUNTED_STRING},
+    {"CountedMbcsString", IN_MANIFEST_COUNTED_ANSI_STRING},
+    {"CountedString", IN_COUNTED_STRING},
 };
 
 static const struct named_type out_types[] = {

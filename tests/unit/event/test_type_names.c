@@ -24,10 +24,28 @@ static void types_have_the_names_of_manifests(void **state)
     assert_string_equal(type_names_out(0xffff), "unknown");
 }
 
+/* The enumeration TdhInputType of TraceEvent. */
+static void types_are_found_by_the_names_of_perfview_too(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint16_t type;
+    } spellings[] = {{"CountedUtf16String", 22}, {"CountedMbcsString", 23}, {"CountedString", 300},
+        {"WbemSID", 310}, {"FILETIME", 17}};
+    for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
+        uint16_t type = 0;
+        assert_true(type_names_find_in(span_text(spellings[i].name), &type));
+        assert_int_equal(type, spellings[i].type);
+    }
+    assert_string_equal(type_names_in(22), "CountedUnicodeString");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_have_the_names_of_manifests),
+        cmocka_unit_test(types_are_found_by_the_names_of_perfview_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
