@@ -62,6 +62,7 @@ static double measure(enum kind kind, struct error *err)
     struct ledger *ledger = ledger_create(1, 0, err);
     const struct source_settings settings = {.queue = feed.queue,
         .ledger = ledger,
+        .slab_bytes = SLAB_BYTES,
         .decoding = {.stack_walk = STACK_WALK_EVENTS},
         .slab_age_ns = UINT64_MAX,
         .gap_age_ns = UINT64_C(1000000000),

@@ -13,6 +13,7 @@ enum {
     MIN_QUEUE_BYTES = SLAB_BYTES,
     MAX_QUEUE_BYTES = 8 * 1024 * 1024,
     RECORDED_QUEUE_BYTES = 1024 * 1024, /* for each worker: what is read waits in the cache */
+    RECORDED_SLAB_BYTES = 384 * 1024,   /* what is made of a larger one leaves the cache */
     QUEUE_SHARE = 16,
     SLABS_PER_WORKER = 3,             /* one in work, two that wait for their turn */
     PROGRAM_BYTES = 16 * 1024 * 1024, /* measured: code, libraries, stacks of threads, schemas */
@@ -81,10 +82,16 @@ size_t budget_queue_bytes(const struct pipeline_settings *s)
     return bytes < MIN_QUEUE_BYTES ? MIN_QUEUE_BYTES : bytes;
 }
 
+size_t budget_slab_bytes(const struct pipeline_settings *s)
+{
+    bool is_large = !budget_has_live(s) && budget_queue_bytes(s) >= RECORDED_QUEUE_BYTES;
+    return is_large ? RECORDED_SLAB_BYTES : SLAB_BYTES;
+}
+
 /* Slabs in work with their pieces, and open batches. */
 static size_t work_bytes(const struct pipeline_settings *s)
 {
-    size_t slab = SLAB_BYTES;
+    size_t slab = budget_slab_bytes(s);
     size_t open = 0;
     for (size_t i = 0; i < s->stream_count; i++) {
         size_t piece = s->streams[i].max_bytes;

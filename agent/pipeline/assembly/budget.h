@@ -24,6 +24,9 @@ bool budget_has_live(const struct pipeline_settings *settings);
 /* Slabs before decoding. */
 size_t budget_queue_bytes(const struct pipeline_settings *s);
 
+/* One slab of records. */
+size_t budget_slab_bytes(const struct pipeline_settings *s);
+
 /* All that lies in blocks of the pool: slabs, what workers make of them, batches. */
 size_t budget_block_bytes(const struct pipeline_settings *s);
 

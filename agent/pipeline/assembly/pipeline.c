@@ -167,6 +167,7 @@ static bool make_sources(struct pipeline *p, struct error *err)
             .ledger = p->ledger,
             .losses = p->losses,
             .pool = p->pool,
+            .slab_bytes = budget_slab_bytes(s),
             .decoding = session->decoding,
             .processes = session->processes,
             .ansi = session->ansi,

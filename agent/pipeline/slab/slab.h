@@ -21,7 +21,7 @@ enum slab_kind {
     SLAB_STATUS,   /* one report of the agent on itself */
 };
 
-enum { SLAB_BYTES = 256 * 1024 };
+enum { SLAB_BYTES = 256 * 1024 }; /* of records; recorded traces have larger ones (budget.h) */
 
 struct slab_item {
     const struct event_record *record;

@@ -198,7 +198,8 @@ static bool open_next_slab(struct source *source, size_t size)
     if (!hand_over_or_drop(source, deadline_of(source))) {
         return false;
     }
-    source->slab = make_slab(source, SLAB_RECORDS, size > SLAB_BYTES ? size : SLAB_BYTES);
+    size_t usual = source->settings.slab_bytes;
+    source->slab = make_slab(source, SLAB_RECORDS, size > usual ? size : usual);
     source->slab_opened_ns = source->settings.replayable ? 0 : plat_monotonic_ns();
     if (!source->slab) {
         source_change(source, SOURCE_DROPS);

@@ -45,6 +45,7 @@ struct source_settings {
     struct ledger *ledger;    /* borrowed */
     struct losses *losses;    /* borrowed; NULL: they are not shipped */
     struct block_pool *pool;  /* for slabs, borrowed; may be NULL */
+    size_t slab_bytes;        /* of a slab, unless a record is larger */
     struct input_decoding decoding;
     struct process_table *processes; /* is told of them; borrowed; NULL: none */
     const struct codepage *ansi;     /* of their names */

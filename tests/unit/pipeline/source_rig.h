@@ -37,6 +37,7 @@ static inline void rig_init(struct rig *rig, bool replayable)
     rig->settings = (struct source_settings){.queue = rig->queue,
         .ledger = rig->ledger,
         .decoding = {.stack_walk = STACK_WALK_EVENTS},
+        .slab_bytes = SLAB_BYTES,
         .replayable = replayable,
         .slab_age_ns = hour_ns,
         .gap_age_ns = hour_ns};
