@@ -191,6 +191,9 @@ static void alternatives_are_candidates_in_the_order_of_the_table(void **state)
     found = find("PerfInfo", 122, 2); /* Windows 11 26H1, then 24H2 */
     assert_int_equal(found.list[0]->field_count, 17);
     assert_int_equal(found.list[1]->field_count, 16);
+    found = find("ThreadPool", 35, 2); /* versions 3 and 2 of the MOF class */
+    assert_int_equal(found.list[0]->field_count, 5);
+    assert_int_equal(found.list[1]->field_count, 1);
 }
 
 static void an_empty_field_string_is_a_layout_without_fields(void **state)
