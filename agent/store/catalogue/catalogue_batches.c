@@ -24,7 +24,7 @@ bool catalogue_put_batch(
     if (batch->id == 0 || batch->bytes > max_batch_bytes || batch->raw_bytes > max_batch_bytes) {
         q.code = ERR_LIMIT;
     }
-    return query_run(&q, err) && query_changed(&q, err);
+    return query_run(&q, err);
 }
 
 bool catalogue_sum_again(struct catalogue *catalogue, uint64_t stream, struct error *err)

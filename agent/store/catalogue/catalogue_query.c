@@ -313,9 +313,3 @@ bool query_run(struct query *query, struct error *err)
     while (query_next(query)) {}
     return query_end(query, err);
 }
-
-bool query_changed(struct query *query, struct error *err)
-{
-    query_expect(query, sqlite3_changes(query->catalogue->db) > 0);
-    return query_end(query, err);
-}

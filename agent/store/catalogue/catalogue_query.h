@@ -92,9 +92,6 @@ bool query_end(struct query *query, struct error *err);
 /* Run a statement that changes something, which must stand in a transaction, to its end. */
 bool query_run(struct query *query, struct error *err);
 
-/* After it: did it change a row? Else what it is about is not there, which is damage. */
-bool query_changed(struct query *query, struct error *err);
-
 /* SQLite's ${result} for ${path} as an error; its own words are those of ${db} (may be NULL). */
 bool catalogue_error(const char *path, sqlite3 *db, int result, struct error *err);
 
