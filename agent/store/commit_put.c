@@ -50,14 +50,23 @@ static bool put_batch(struct commit *commit, size_t index, struct error *err)
         .first_time = from->first_time,
         .last_time = from->last_time,
         .entered = from->entered};
-    size_t count;
-    const struct frame_source *sources = pending_sources(commit->pending, index, &count);
-    bool ok = catalogue_put_batch(commit->catalogue, &row, err);
-    for (size_t i = 0; ok && i < count; i++) {
-        ok = put_source(
-            commit->catalogue, sources[i].session, from->stream, sources[i].sequence, false, err);
-    }
     commit->bytes += from->disk_bytes;
+    return catalogue_put_batch(commit->catalogue, &row, err);
+}
+
+/* The last batch first, so that what earlier ones say of a session need not be written. */
+static bool put_sources(const struct commit *commit, struct error *err)
+{
+    bool ok = true;
+    for (size_t i = pending_count(commit->pending); ok && i-- > 0;) {
+        size_t count;
+        uint64_t stream = pending_row(commit->pending, i)->stream;
+        const struct frame_source *sources = pending_sources(commit->pending, i, &count);
+        for (size_t k = 0; ok && k < count; k++) {
+            ok = put_source(commit->catalogue, sources[k].session, stream, sources[k].sequence,
+                false, err);
+        }
+    }
     return ok;
 }
 
@@ -67,7 +76,7 @@ bool commit_put_batches(struct commit *commit, struct error *err)
     for (size_t i = 0; ok && i < pending_count(commit->pending); i++) {
         ok = put_batch(commit, i, err);
     }
-    return ok;
+    return ok && put_sources(commit, err);
 }
 
 static bool put_gap(struct catalogue *catalogue, const struct stage_entry *entry, struct error *err)
