@@ -63,8 +63,8 @@ static bool put_sources(const struct commit *commit, struct error *err)
         uint64_t stream = pending_row(commit->pending, i)->stream;
         const struct frame_source *sources = pending_sources(commit->pending, i, &count);
         for (size_t k = 0; ok && k < count; k++) {
-            ok = put_source(commit->catalogue, sources[k].session, stream, sources[k].sequence,
-                false, err);
+            ok = put_source(
+                commit->catalogue, sources[k].session, stream, sources[k].sequence, false, err);
         }
     }
     return ok;
