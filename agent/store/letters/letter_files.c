@@ -124,9 +124,9 @@ static struct plat_file *lock_folder(const char *folder, struct error *err)
         return NULL;
     }
     struct disk *disk = disk_system();
-    struct plat_file *lock = disk->ops->make_folder(disk, folder, err)
-                                 ? plat_file_open(path, PLAT_FILE_APPEND, err)
-                                 : NULL;
+    bool is_there = plat_path_kind(folder) != PLAT_PATH_NONE ||
+                    disk->ops->make_folder(disk, folder, err);
+    struct plat_file *lock = is_there ? plat_file_open(path, PLAT_FILE_APPEND, err) : NULL;
     for (int i = 0; lock && !plat_file_lock(lock, &why); i++) {
         if (why.code != ERR_STOPPED || i == LOCK_TRIES) {
             plat_file_close(lock);
@@ -293,6 +293,12 @@ static bool open_writer(struct writer *writer, const char *folder,
     return writer->file != NULL;
 }
 
+/* A new file is durable with its folder, which a killed process may have made. */
+static bool sync_names(struct disk *disk, const char *folder, struct error *err)
+{
+    return disk->ops->make_folder(disk, folder, err) && disk->ops->sync_folder(disk, folder, err);
+}
+
 /* Sync what was appended, or cut it off as far as the disk allows. */
 static bool close_writer(
     struct writer *writer, const char *folder, uint64_t before, bool ok, struct error *err)
@@ -300,7 +306,7 @@ static bool close_writer(
     struct disk *disk = writer->disk;
     if (writer->file) {
         ok = ok && flush(writer, err) && disk->ops->sync(disk, writer->file, err) &&
-             (!writer->is_new || disk->ops->sync_folder(disk, folder, err));
+             (!writer->is_new || sync_names(disk, folder, err));
         if (!ok) {
             disk->ops->truncate(disk, writer->file, before, NULL);
         }
