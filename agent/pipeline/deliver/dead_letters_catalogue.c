@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "pipeline/deliver/dead_letters.h"
+#include "pipeline/deliver/delivery_host.h"
 #include "platform/plat_clock.h"
 #include "platform/plat_thread.h"
 #include "store/catalogue/catalogue_letters.h"
@@ -28,7 +29,7 @@ static const uint64_t known_for_ns = UINT64_C(30000000000);
 
 enum {
     AGENT_WAIT_S = 5,
-    PUT_AT_ONCE = 64,
+    PUT_AT_ONCE = DELIVERY_KEPT_AT_ONCE,
     TRIES = 3,
     FILES_SPARE_BYTES = 32 << 20,
     LOOK_EVERY = 32

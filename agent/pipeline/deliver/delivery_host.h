@@ -38,7 +38,7 @@ enum delivery_news {
 };
 
 /* At most so many refused records are handed to `keep` at a time. */
-enum { DELIVERY_KEPT_AT_ONCE = 64 };
+enum { DELIVERY_KEPT_AT_ONCE = 256 };
 
 /* A record that the destination will never take. Views, valid during the call. */
 struct delivery_refusal {
