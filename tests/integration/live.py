@@ -411,9 +411,12 @@ class Run(Machine):
         """A live session cannot wait until there is room."""
         events = 40000
         wrong = (400, "mapper_parsing_exception", "no number " * 250)
-        with Server(Bulk(lambda number, *_: None if number % 20 == 0 else wrong)) as server:
+
+        def refuse(number, _index, _name, document):  # gaps come alone where letters are slow: the last ones would wait
+            return None if number % 20 == 0 or b'"gap":{' in document else wrong
+        with Server(Bulk(refuse)) as server:
             (self.folder / "etwship.yaml").write_text(
-                "agent: {data_dir: data, log: {stats: 0}}\n"
+                "agent: {data_dir: data, memory: 1GB, log: {stats: 0}}\n"
                 "spool: {min_free_disk: 1MB}\n"
                 f"sessions: [{{name: live, type: realtime, providers: [{PROCESS}]}}]\n"
                 f"outputs: [{{name: siem, type: elasticsearch, hosts: ['{server.url}']}},\n"
@@ -426,18 +429,15 @@ class Run(Machine):
             self.assertEqual(again.returncode, 0, again.stderr)
         listed = subprocess.run([BINARY, "deadletter", "list", "--json", "-c", "etwship.yaml"],
                                 cwd=self.folder, capture_output=True, check=True, timeout=TIMEOUT_S)
-        letters = [json.loads(line)["document"] for line in listed.stdout.splitlines()]
-        left = sum("gap" not in letter for letter in letters)
+        left = len(listed.stdout.splitlines())
         gaps = [event["gap"] for event in map(json.loads, (self.folder / "out.ndjson").read_bytes().splitlines())
                 if "gap" in event]
         # On a busy machine some find no room in the queue.
         dropped = sum(gap["count"] for gap in gaps if gap["stage"] == "queue" and gap["unit"] == "events")
         lost = events - delivered - left - dropped
-        self.assertGreater(lost, 0)
-        self.assertGreater(lost + dropped, 1000)
+        self.assertGreater(lost, 1000)
         told = re.search(r"^(\d+) refused events are lost: there was no room", done.stderr, re.M)
-        own = int(told[1]) - lost  # gaps may have been among them
-        self.assertIn(own, range(20))
+        self.assertEqual(int(told[1]), lost)
         # The log tells totals.
         lines = re.findall(r"the oldest are removed: (\d+) events are lost so far", done.stderr)
         self.assertLessEqual(len(lines), 6)
@@ -554,47 +554,47 @@ class Run(Machine):
         self.assertEqual({event["provider"]["name"] for event in events}, {PROCESS}, name)
         return len(events)
 
-    def record(self, env, log_file, more="", duration="1s"):
-        events = self.run_config(
-            env, f"type: record, providers: [{PROCESS}], log_file: {{{log_file}}}{more}",
-            "--duration", duration)
-        self.assertEqual(self.calls(), ["start etwship-live", "stop etwship-live"])
-        return len(events)
+    def record(self, env, log_file, enough, more=""):
+        """Record until it is `enough()`, each time for longer: a busy machine with a slow disk begins late, and
+        writes less in a second."""
+        for duration in ("1s", "4s", "16s"):
+            events = self.run_config(
+                env, f"type: record, providers: [{PROCESS}], log_file: {{{log_file}}}{more}",
+                "--duration", duration)
+            self.assertEqual(events, [])
+            calls = self.calls() if self.calls_file.exists() else []
+            if calls:
+                self.assertEqual(calls, ["start etwship-live", "stop etwship-live"])
+                if enough():
+                    return
+        self.fail("too little is recorded")
 
     def test_files_of_every_mode_are_written_by_etw(self):
-        env = self.providers()
+        env = self.providers(rate=2000)  # none of them is full after 16 s
         for mode in ("mode: sequential", "mode: sequential, preallocate: true, max_size: 8MB",
                      "mode: circular, max_size: 1MB", "mode: buffering, max_size: 4MB"):
             with self.subTest(mode=mode):
-                self.assertEqual(self.record(env, f"path: one.etl, {mode}"), 0)
-                self.assertGreater(self.recorded("one.etl"), 0)
+                self.record(env, f"path: one.etl, {mode}", lambda: self.recorded("one.etl") > 0)
                 self.assertLessEqual((self.folder / "one.etl").stat().st_size, 8 << 20)
                 if "circular" in mode:
                     self.assertLessEqual((self.folder / "one.etl").stat().st_size, 1 << 20)
                 (self.folder / "one.etl").unlink()
 
     def test_a_new_file_begins_where_one_is_full(self):
-        env = self.providers()
-        parts = []
-        for duration in ("1s", "4s", "16s"):  # a busy machine writes less in a second
-            for part in parts:
-                part.unlink()
-            self.record(env, "path: 'part%d.etl', mode: newfile, max_size: 1MB", duration=duration)
-            parts = sorted(self.folder.glob("part*.etl"))
-            if len(parts) > 1:
-                break
-        self.assertGreater(len(parts), 1)
-        for part in parts:
+        def parts():
+            return list(self.folder.glob("part*.etl"))
+        self.record(self.providers(), "path: 'part%d.etl', mode: newfile, max_size: 1MB", lambda: len(parts()) > 1)
+        for part in parts():
             self.assertLessEqual(part.stat().st_size, 1 << 20)
             self.recorded(part.name)
 
     def test_a_file_goes_on_in_the_next_run(self):
         env = self.providers()
         log_file = "path: more.etl, mode: append"
-        self.record(env, log_file, ", clock: system")
-        before = self.recorded("more.etl")
-        self.record(env, log_file, ", clock: system")
-        self.assertGreater(self.recorded("more.etl"), before)
+        before = 0
+        for _ in range(2):
+            self.record(env, log_file, lambda before=before: self.recorded("more.etl") > before, ", clock: system")
+            before = self.recorded("more.etl")
 
 
 class Sessions(Machine):
