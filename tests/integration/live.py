@@ -474,8 +474,8 @@ class Run(Machine):
         for event in events:
             self.assertEqual(event["event"]["name"], "Heap/Alloc")
             self.assertEqual(event["event"]["class_guid"], "222962ab-6180-4b88-a825-346b75f2a24a")
-            self.assertEqual((event["data"]["HeapHandle"], event["data"]["Size"],
-                              event["data"]["Source"]), ("0x1f0000", "0x40", 3))
+            self.assertEqual((event["data"]["HeapHandle"], event["data"]["AllocSize"],
+                              event["data"]["SourceId"]), ("0x1f0000", "0x40", 3))
             self.assertEqual(event["extended"]["stack"],
                              ["0xfffff80012345678", "0x7ff812345678"])
             self.assertEqual(event["process"]["pid"], events[0]["process"]["pid"])
