@@ -8,7 +8,8 @@ ways    Rounds, in each of which every way runs once, so that ratios hold whatev
         advance and only posts (linux/limit_ship.c). Medians. CPU is the program's own, user and system;
         `written` is what the process had the system write, for each byte of the events.
 outage  Nobody listens until the whole trace is in the spool: the disk that an event takes. Then the agent
-        is started again beside the sink: how fast it catches up, against `ways` in the same rounds.
+        is started again beside the sink: how fast it catches up, against `ways` in the same rounds. The limit is a
+        program that does nothing but read the batches and post them (linux/limit_drain.c).
 start   From the start of the process to its first connection: with a backlog, whose files the system has
         to read anew, and with none, when the first events are to be read and committed before. The backlog
         is made by the agent itself.
@@ -39,6 +40,7 @@ import ship
 PEER_BYTES = ship.PEER_BYTES
 KINDS = {"memory": {"mode": "memory"}, "replayed": ship.DURABLE | {"recorded": "replay"},
          "disk": ship.DURABLE, "disk, zstd": ship.DURABLE | {"compression": "zstd"}}
+LIMIT_DRAIN = str(Path(ship.LIMIT).with_name("limit_drain"))
 UNUSED_PORT = 9  # of the discard service, which does not run here
 WAIT_S = 60  # without anything that happens
 
@@ -151,26 +153,29 @@ def measure_outage(folder, options):
     live = {kind: ship.Way(kind, lambda port, kind=kind: fresh(folder) or configure(folder, kind, port), folder)
             for kind in kinds}
     late = {kind: ship.Way(kind, lambda port, kind=kind: configure(folder, kind, port), folder) for kind in kinds}
+    limit = {kind: ship.Way(kind, lambda port: [LIMIT_DRAIN, "state/spool", str(port)], folder) for kind in kinds}
     disk = {}
     sink = ship.Sink("--count")
     for _ in range(options.rounds):
         for kind in kinds:
             live[kind].rounds.append(live[kind].run(sink))
             sizes = sink.taken()
-            disk[kind] = spool_all(folder, kind, options.events)
-            late[kind].rounds.append(late[kind].run(sink))
-            taken = sink.taken()
-            if (taken["lines"], taken["bytes"]) != (options.events, sizes["bytes"]):
-                sys.exit(f"{kind}: {taken} after the outage, not {sizes}")
+            for way in (late[kind], limit[kind]):
+                disk[kind] = spool_all(folder, kind, options.events)
+                way.rounds.append(way.run(sink))
+                taken = sink.taken()
+                if (taken["lines"], taken["bytes"]) != (options.events, sizes["bytes"]):
+                    sys.exit(f"{kind}: {taken} after the outage, not {sizes}")
     sink.close()
     print(f"\n{options.events:,} events of {sizes['bytes'] / options.events:.0f} bytes wait on the disk, then the server is "
           "there again")
-    print(f"{'':12} {'disk bytes/event':>17} {'caught up/s':>12} {'times live':>11} {'CPU of live':>12} "
-          f"{'peak MB':>8}")
+    print(f"{'':12} {'disk bytes/event':>17} {'caught up/s':>12} {'times live':>11} {'limit':>6} {'CPU of live':>12} "
+          f"{'of limit':>9} {'peak MB':>8}")
     for kind in kinds:
         print(f"{kind:12} {disk[kind]['bytes'] / options.events:17.0f} "
               f"{options.events / late[kind].median('wall'):12,.0f} {ratio(live[kind], late[kind], 'wall'):11.2f} "
-              f"{ratio(late[kind], live[kind], 'cpu'):12.2f} {late[kind].median('rss') / 1024**2:8.1f}")
+              f"{ratio(live[kind], limit[kind], 'wall'):6.2f} {ratio(late[kind], live[kind], 'cpu'):12.2f} "
+              f"{ratio(late[kind], limit[kind], 'cpu'):9.2f} {late[kind].median('rss') / 1024**2:8.1f}")
 
 
 # ---- start -----------------------------------------------------------------------------------------------

@@ -17,37 +17,29 @@
  * Prints the number of events, and of bytes of JSON.
  */
 #define _POSIX_C_SOURCE 200809L /* fdatasync */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/put.h"
 #include "bench/limit.h"
+#include "bench/linux/limit_post.h"
 #include "input/etl/etl_file.h"
 #include "input/record/etl_format.h"
 #include "input/record/etl_record.h"
 #include "outputs/compress.h"
 #include "outputs/http/http_options.h"
 
-enum {
-    HEAD_BYTES = 512,
-    REPLY_BYTES = 256 * 1024,
-    ACTION_BYTES = 512,
-    COMPRESSED_MAX_BYTES = 128 * 1024 * 1024
-};
+enum { ACTION_BYTES = 512, COMPRESSED_MAX_BYTES = 128 * 1024 * 1024 };
 
 struct shipper {
-    int socket;
-    unsigned port;
+    int socket; /* -1: to nowhere */
     enum http_compression kind;
     struct compress *compress; /* NULL: plain */
     struct buf compressed;
@@ -66,80 +58,12 @@ struct shipper {
     uint64_t bytes;
 };
 
-static _Noreturn void die(const char *what)
-{
-    fprintf(stderr, "limit_ship: %s\n", what);
-    exit(1);
-}
-
-/* ---- posting --------------------------------------------------------------------------------- */
-
-static void connect_to(struct shipper *s)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-        .sin_port = htons((uint16_t)s->port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    s->socket = socket(AF_INET, SOCK_STREAM, 0);
-    if (s->socket < 0 || connect(s->socket, (struct sockaddr *)&address, sizeof(address))) {
-        die(strerror(errno));
-    }
-}
-
-static void send_both(int socket, char *head, size_t head_size, struct span body)
-{
-    struct iovec parts[2] = {{head, head_size}, {(uint8_t *)(uintptr_t)body.data, body.size}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-    while (parts[0].iov_len || parts[1].iov_len) {
-        ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
-        if (sent < 0) {
-            die(strerror(errno));
-        }
-        for (size_t i = 0; i < 2; i++) {
-            size_t here = (size_t)sent < parts[i].iov_len ? (size_t)sent : parts[i].iov_len;
-            parts[i].iov_base = (uint8_t *)parts[i].iov_base + here;
-            parts[i].iov_len -= here;
-            sent -= (ssize_t)here;
-        }
-    }
-}
-
-/* The sink's reply. Only the first bytes of it are needed, so the body is skipped. */
-static void await_reply(int socket)
-{
-    static char reply[REPLY_BYTES + 1];
-    static const char good[] = "HTTP/1.1 200 ";
-    size_t size = 0;
-    char *body = NULL;
-    while (!body) {
-        ssize_t here = recv(socket, reply + size, REPLY_BYTES - size, 0);
-        if (here <= 0) {
-            die("no reply");
-        }
-        size += (size_t)here;
-        reply[size] = '\0';
-        body = strstr(reply, "\r\n\r\n");
-    }
-    const char *length = strstr(reply, "Content-Length: ");
-    if (strncmp(reply, good, sizeof(good) - 1) != 0 || !length) {
-        die("no good reply");
-    }
-    size_t left = strtoul(length + strlen("Content-Length: "), NULL, 10);
-    left -= size - (size_t)(body + 4 - reply);
-    while (left) {
-        ssize_t here = recv(socket, reply, left < REPLY_BYTES ? left : REPLY_BYTES, 0);
-        if (here <= 0) {
-            die("half a reply");
-        }
-        left -= (size_t)here;
-    }
-}
-
 static void append_to_file(struct shipper *s)
 {
     for (size_t at = 0; at < s->body_size;) {
         ssize_t here = write(s->file, s->body + at, s->body_size - at);
         if (here <= 0) {
-            die(strerror(errno));
+            limit_die(strerror(errno));
         }
         at += (size_t)here;
     }
@@ -147,7 +71,7 @@ static void append_to_file(struct shipper *s)
     if (s->unsynced_bytes >= s->sync_bytes) {
         s->unsynced_bytes = 0;
         if (fdatasync(s->file)) {
-            die(strerror(errno));
+            limit_die(strerror(errno));
         }
     }
 }
@@ -158,7 +82,7 @@ static void post(struct shipper *s)
     if (s->file >= 0) {
         append_to_file(s);
     }
-    if (s->port == 0) {
+    if (s->socket < 0) {
         s->body_size = 0;
         return;
     }
@@ -167,18 +91,12 @@ static void post(struct shipper *s)
     struct error err;
     if (s->compress) {
         if (!compress_whole(s->compress, body, &s->compressed, &err)) {
-            die(err.text);
+            limit_die(err.text);
         }
         body = span_make(s->compressed.data, s->compressed.size);
         coding = s->kind == HTTP_GZIP ? "Content-Encoding: gzip\r\n" : "Content-Encoding: zstd\r\n";
     }
-    char head[HEAD_BYTES];
-    int size = snprintf(head, sizeof(head),
-        "POST / HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nContent-Type: application/x-ndjson\r\n"
-        "%sContent-Length: %zu\r\n\r\n",
-        s->port, coding, body.size);
-    send_both(s->socket, head, (size_t)size, body);
-    await_reply(s->socket);
+    limit_post(s->socket, coding, body);
     s->body_size = 0;
 }
 
@@ -239,12 +157,12 @@ static struct span map(const char *path)
     struct stat about;
     int file = open(path, O_RDONLY);
     if (file < 0 || fstat(file, &about)) {
-        die(strerror(errno));
+        limit_die(strerror(errno));
     }
     size_t size = (size_t)about.st_size;
     void *memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
     if (memory == MAP_FAILED) {
-        die(strerror(errno));
+        limit_die(strerror(errno));
     }
     close(file);
     return span_make(memory, size);
@@ -258,13 +176,13 @@ static void prepare(struct shipper *s, struct span trace, const char *path, cons
     arena_init(&arena, 1024 * 1024);
     struct etl_file *file = etl_file_open_memory(trace, path, &arena, &err);
     if (!file) {
-        die(err.text);
+        limit_die(err.text);
     }
     s->info = *etl_file_info(file);
     s->info.trace.session_name = span_text("s");
     etl_file_destroy(file);
     if (!limit_init(&s->limit, &s->info.trace, span_text(agent)) || s->info.buffer_size == 0) {
-        die("not the trace that this is for");
+        limit_die("not the trace that this is for");
     }
 }
 
@@ -276,45 +194,46 @@ static void set_compression(struct shipper *s, const char *name)
     }
     buf_init(&s->compressed, COMPRESSED_MAX_BYTES);
     if (s->kind > HTTP_ZSTD) {
-        die("none, gzip or zstd");
+        limit_die("none, gzip or zstd");
     }
     if (s->kind != HTTP_PLAIN) {
         s->compress = compress_create(s->kind, &err);
         if (!s->compress) {
-            die(err.text);
+            limit_die(err.text);
         }
     }
 }
 
 int main(int argc, char **argv)
 {
-    static struct shipper s = {.file = -1};
+    static struct shipper s = {.file = -1, .socket = -1};
     if (argc != 6 && argc != 7 && argc != 9) {
-        die("limit_ship TRACE PORT BODY_BYTES none|gzip|zstd AGENT [ACTION [FILE SYNC_BYTES]]");
+        limit_die(
+            "limit_ship TRACE PORT BODY_BYTES none|gzip|zstd AGENT [ACTION [FILE SYNC_BYTES]]");
     }
     struct span trace = map(argv[1]);
-    s.port = (unsigned)strtoul(argv[2], NULL, 10);
+    unsigned port = (unsigned)strtoul(argv[2], NULL, 10);
     s.body_bytes = strtoul(argv[3], NULL, 10);
     s.body = malloc(s.body_bytes + 2 * limit_bound(&(struct event_record){.payload.size = 65536}) +
                     2 * ACTION_BYTES);
     if (!s.body) {
-        die("memory");
+        limit_die("memory");
     }
     set_compression(&s, argv[4]);
     s.action = span_text(argc > 6 ? argv[6] : "");
     if (s.action.size > ACTION_BYTES) {
-        die("a shorter ACTION");
+        limit_die("a shorter ACTION");
     }
     if (argc > 8) {
         s.file = open(argv[7], O_WRONLY | O_CREAT | O_TRUNC, 0600);
         s.sync_bytes = strtoul(argv[8], NULL, 10);
         if (s.file < 0) {
-            die(strerror(errno));
+            limit_die(strerror(errno));
         }
     }
     prepare(&s, trace, argv[1], argv[5]);
-    if (s.port) {
-        connect_to(&s);
+    if (port) {
+        s.socket = limit_post_open(port);
     }
     for (size_t at = 0; at + s.info.buffer_size <= trace.size; at += s.info.buffer_size) {
         s.buffer_offset = at;
