@@ -71,6 +71,9 @@ static bool make(struct schema_source_set *set, size_t source,
     if (sources[source] == &schema_source_eventsource) {
         set->by_process = set->instances[source];
     }
+    if (sources[source] == &schema_source_builtin) {
+        set->builtin = set->instances[source];
+    }
     return set->instances[source] != NULL;
 }
 
@@ -187,11 +190,23 @@ bool schema_source_set_is_of_trace(const struct schema_source_set *set, size_t p
     return source->learn != NULL || source == &schema_source_tracelogging;
 }
 
+/* .NET's NativeRuntimeEventSource sends a manifest of the runtime's own provider. It lacks all
+ * arrays and structs, which `builtin` has. */
+static bool has_better(
+    const struct schema_source_set *set, size_t source, const struct event_record *record)
+{
+    struct schema_candidates known = {.count = 0};
+    if (sources[source] == &schema_source_eventsource && set->builtin) {
+        schema_source_builtin.find(set->builtin, record, &known);
+    }
+    return known.count > 0;
+}
+
 bool schema_source_set_ask(const struct schema_source_set *set, size_t place,
     const struct event_record *record, struct schema_candidates *found)
 {
     size_t source = set->order[place];
-    if (set->instances[source]) {
+    if (set->instances[source] && !has_better(set, source, record)) {
         sources[source]->find(set->instances[source], record, found);
     }
     return set->shared[source];

@@ -32,6 +32,7 @@ struct schema_source_set {
     bool shared[SCHEMA_SOURCES_MAX];     /* the instance belongs to schema_shared */
     size_t order[SCHEMA_SOURCES_MAX];    /* order of look-up */
     void *by_process;                    /* instance of `eventsource`; NULL: not in use */
+    void *builtin;                       /* instance of `builtin`; NULL: not in use */
 };
 
 /* False with ${err} set if ${settings} names an unknown source or a source cannot work. Call
@@ -70,7 +71,8 @@ bool schema_source_set_by_process(
  * definition from one of them is used exclusively. */
 bool schema_source_set_is_of_trace(const struct schema_source_set *set, size_t place);
 
-/* Add what the source at ${place} of the order knows. True if its schemas are shared. */
+/* Add what the source at ${place} of the order knows. True if its schemas are shared. Manifests of
+ * EventSources add nothing to events that `builtin` knows. */
 bool schema_source_set_ask(const struct schema_source_set *set, size_t place,
     const struct event_record *record, struct schema_candidates *found);
 

@@ -268,6 +268,33 @@ static void a_definition_of_the_user_goes_first(void **state)
     schema_cache_destroy(cache);
 }
 
+/* As .NET's NativeRuntimeEventSource sends it: GCGlobalHeapHistory_V4 without its array of times. */
+static void the_manifest_that_the_runtime_sends_of_itself_comes_behind(void **state)
+{
+    (void)state;
+    static const char chunk[] =
+        "\x01\x01\x00\x5b\x01\x00\x00\x00"
+        "<i><provider name=\"Microsoft-Windows-DotNETRuntime\" guid=\"{" CLR "}\">"
+        "<templates><template tid=\"T\"><data name=\"Count\" inType=\"win:UInt32\"/>"
+        "</template></templates><event value=\"205\" version=\"4\" template=\"T\"/>"
+        "<event value=\"999\" template=\"T\"/></provider></i>";
+    struct event_record record = {.kind = RECORD_EVENT,
+        .descriptor = {.id = 0xfffe, .task = 0xfffe, .opcode = 0xfe},
+        .payload = span_make(chunk, sizeof(chunk) - 1),
+        .time = 1000};
+    assert_true(guid_parse(span_text(CLR), &record.provider));
+    for (int without = 0; without < 2; without++) {
+        struct schema_cache *cache = cache_of(
+            (struct schema_cache_settings){.no_builtin = without}, "");
+        schema_cache_learn(cache, &record);
+        const struct schema_choice *choice = choose(cache, CLR, 205, 4);
+        assert_int_equal(choice->count, 1);
+        assert_string_equal(choice->list[0]->source, without ? "eventsource" : "builtin");
+        assert_string_equal(choose(cache, CLR, 999, 0)->list[0]->source, "eventsource");
+        schema_cache_destroy(cache);
+    }
+}
+
 static void it_can_be_left_out_and_be_used_alone(void **state)
 {
     (void)state;
@@ -341,6 +368,7 @@ int main(void)
         cmocka_unit_test(addresses_and_ports_are_shown_as_such),
         cmocka_unit_test(all_are_listed),
         cmocka_unit_test(a_definition_of_the_user_goes_first),
+        cmocka_unit_test(the_manifest_that_the_runtime_sends_of_itself_comes_behind),
         cmocka_unit_test(it_can_be_left_out_and_be_used_alone),
         cmocka_unit_test(caches_share_what_was_read),
         cmocka_unit_test(a_provider_without_a_definition_has_its_known_name),
