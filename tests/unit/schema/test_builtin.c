@@ -268,7 +268,7 @@ static void a_definition_of_the_user_goes_first(void **state)
     schema_cache_destroy(cache);
 }
 
-/* As .NET's NativeRuntimeEventSource sends it: GCGlobalHeapHistory_V4 without its array of times. */
+/* GCGlobalHeapHistory_V4 as NativeRuntimeEventSource describes it, without its array of times. */
 static void the_manifest_that_the_runtime_sends_of_itself_comes_behind(void **state)
 {
     (void)state;
