@@ -509,6 +509,8 @@ static void types_that_no_mof_class_describes_are_read_as_windows_11_writes_them
         "0000000000000000 00000000 00000000 605c8bda8cbeffff L'Type' 0000", 8,
         "{\"InitialTime\":0,\"Status\":0,\"Index\":0,\"KeyHandle\":\"0xffffbe8cda8b5c60\","
         "\"KeyName\":\"Type\"}");
+    assert_decodes(find_one("SystemConfigEx", 37, 0), "3620586600000a00 03000000 04000000", 8,
+        "{\"UAPInfo\":2814751484158006,\"DeviceFamily\":3,\"DeviceForm\":4}");
 }
 
 /* MIB_IF_ROW2 of netioapi.h: offsets by the alignment of its members. */
