@@ -172,6 +172,7 @@ static void events_of_newer_versions_have_the_fields_of_their_manifest(void **st
             "ProcessTokenIsElevated MandatoryLabel ImageName ImageChecksum TimeDateStamp "
             "PackageFullName PackageRelativeAppId SecurityMitigations"},
         {"Microsoft-Windows-Kernel-Process", 27, 0, "ProcessName ProcessID"},
+        {"Microsoft-Windows-PowerShell", 16385, 1, "Action AmsiContext"},
         {"Microsoft-Windows-DotNETRuntimeRundown", 149, 1,
             "MethodID ReJITID MethodExtent CountOfMapEntries ILOffsets NativeOffsets ClrInstanceID "
             "ILVersionID"},
