@@ -53,13 +53,14 @@ static bool read_number(
     char text[24];
     size_t size = http_response_value(response, name, text, sizeof(text));
     *ret_number = 0;
-    if (size == 0 || size > 18 || strspn(text, "0123456789") != size) {
-        return false;
+    for (size_t i = 0; i < size; i++) {
+        uint8_t digit = (uint8_t)(text[i] - '0');
+        if (digit > 9 || *ret_number > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        *ret_number = *ret_number * 10 + digit;
     }
-    for (const char *c = text; *c; c++) {
-        *ret_number = *ret_number * 10 + (uint64_t)(*c - '0');
-    }
-    return true;
+    return size > 0;
 }
 
 void hec_reply_read(const struct http_response *response, struct hec_reply *ret_reply)

@@ -1,5 +1,7 @@
 #include "unit/outputs/hec_rig.h"
 
+#include "outputs/splunk_hec/hec_reply.h"
+
 /* ---- requests -------------------------------------------------------------------------------- */
 
 static void an_event_says_what_splunk_is_told_and_keeps_every_digit_of_its_time(void **state)
@@ -142,6 +144,28 @@ static void every_code_has_its_verdict(void **state)
     }
 }
 
+static void an_ack_id_may_be_any_number_of_64_bits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *digits;
+        bool good;
+        uint64_t id;
+    } cases[] = {{"0", true, 0}, {"1764505000123456789", true, 1764505000123456789},
+        {"18446744073709551615", true, UINT64_MAX}, {"18446744073709551616", false, 0},
+        {"99999999999999999999", false, 0}, {"-1", false, 0}, {"1.5", false, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hec_reply reply;
+        struct http_response response;
+        http_response_init(&response);
+        buf_printf(&response.body, "{\"code\":0,\"ackId\":%s}", cases[i].digits);
+        hec_reply_read(&response, &reply);
+        assert_int_equal(reply.has_ack_id, cases[i].good);
+        assert_true(!reply.has_ack_id || reply.ack_id == cases[i].id);
+        http_response_fini(&response);
+    }
+}
+
 static void the_event_that_splunk_names_is_rejected_alone(void **state)
 {
     (void)state;
@@ -280,6 +304,7 @@ int main(void)
         cmocka_unit_test(the_route_is_one_template_of_all_places),
         cmocka_unit_test(settings_that_cannot_be_meant_are_refused),
         cmocka_unit_test(every_code_has_its_verdict),
+        cmocka_unit_test(an_ack_id_may_be_any_number_of_64_bits),
         cmocka_unit_test(the_event_that_splunk_names_is_rejected_alone),
         cmocka_unit_test(an_index_that_is_missing_holds_its_own_events_alone),
         cmocka_unit_test(a_server_that_refuses_everything_costs_no_event),
