@@ -2,7 +2,7 @@
 
 #include "outputs/json_value.h"
 
-enum { MAX_TOKEN_BYTES = 64 * 1024, MAX_SECONDS = 24 * 60 * 60 };
+enum { MAX_TOKEN_BYTES = 64 * 1024, MAX_SECONDS = 24 * 60 * 60, UNKNOWN_SECONDS = 5 * 60 };
 
 bool http_token_ask(struct http_response *response, struct http_client *client,
     const struct http_request *request, struct error *err)
@@ -50,6 +50,10 @@ bool http_token_read(struct span body, struct span *ret_text, uint64_t *ret_seco
         }
     }
     is_string(json_value_raw(body, "expires_in"), &seconds); /* of Azure's identity service */
+    if (seconds.size == 0) {                                 /* RFC 6749, 5.1: it may be left out */
+        *ret_seconds = UNKNOWN_SECONDS;
+        return true;
+    }
     for (size_t i = 0; i < seconds.size && i < 9; i++) {
         if (seconds.data[i] < '0' || seconds.data[i] > '9') {
             return false;

@@ -14,8 +14,8 @@ bool http_token_ask(struct http_response *response, struct http_client *client,
 bool http_token_post(struct http_response *response, struct http_client *client, const char *url,
     const char *path, struct span form, struct error *err);
 
-/* Find the token in ${body}, a view, and its lifetime in seconds: at least 1, at most a day. False:
- * ${body} has no token. */
+/* Find the token in ${body}, a view, and its lifetime in seconds: at least 1, at most a day; five
+ * minutes if ${body} does not say. False: ${body} has no token. */
 bool http_token_read(struct span body, struct span *ret_text, uint64_t *ret_seconds);
 
 #endif

@@ -344,7 +344,7 @@ static void only_a_whole_token_is_one(void **state)
 {
     (void)state;
     static const char *const bad[] = {"", "{}", "{\"access_token\":\"\",\"expires_in\":1}",
-        "{\"access_token\":\"a\"}", "{\"access_token\":\"a b\",\"expires_in\":1}",
+        "{\"access_token\":\"a", "{\"access_token\":\"a b\",\"expires_in\":1}",
         "{\"access_token\":\"a\\r\\nX: y\",\"expires_in\":1}",
         "{\"access_token\":5,\"expires_in\":1}", "{\"access_token\":\"a\",\"expires_in\":0}",
         "{\"access_token\":\"a\",\"expires_in\":\"x\"}"};
@@ -358,6 +358,9 @@ static void only_a_whole_token_is_one(void **state)
     assert_true(http_token_read(
         span_text("{\"access_token\":\"a\",\"expires_in\":\"999999999999\"}"), &text, &seconds));
     assert_int_equal(seconds, 24 * 60 * 60);
+    /* The lifetime is recommended, not required (RFC 6749, 5.1). */
+    assert_true(http_token_read(span_text("{\"access_token\":\"a\"}"), &text, &seconds));
+    assert_int_equal(seconds, 5 * 60);
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
