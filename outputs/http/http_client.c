@@ -462,10 +462,19 @@ static bool is_before_proxy(const struct http_client *self)
     return self->has_proxy && !self->transfer.asked_for_tunnel;
 }
 
+/* libcurl before 8.6 says that it is out of memory when a line of the headers is too long. */
+static bool is_line_too_long(const struct http_client *self, CURLcode code)
+{
+    return code == CURLE_OUT_OF_MEMORY && http_curl_was_connected(self->easy);
+}
+
 static enum http_failure failure_of(const struct http_client *self, CURLcode code)
 {
     if (self->transfer.ended_by != HTTP_REPLIED) {
         return self->transfer.ended_by;
+    }
+    if (is_line_too_long(self, code)) {
+        return HTTP_GARBLED;
     }
     /* libcurl treats a connection closed within the headers as their end. */
     return code == CURLE_OK && !self->transfer.has_head
@@ -518,6 +527,9 @@ static const char *words_of(const struct http_client *self, CURLcode code)
 {
     if (code == CURLE_OK) {
         return "it ends inside its headers";
+    }
+    if (is_line_too_long(self, code)) {
+        return "a line of its headers is too long";
     }
     if (code == CURLE_SEND_FAIL_REWIND) { /* on_seek */
         return "closed without a reply";

@@ -169,6 +169,25 @@ static void a_reply_that_is_too_long_or_unwanted_is_left(void **state)
     teardown(&f);
 }
 
+static void headers_without_end_are_a_fault_of_the_reply(void **state)
+{
+    (void)state;
+    enum { LINE_BYTES = 200 * 1024 };
+    static char line[LINE_BYTES];
+    struct fixture f;
+    memset(line, 'x', sizeof(line) - 3);
+    line[1] = ':';
+    snprintf(line + sizeof(line) - 3, 3, "\r\n");
+    setup(&f);
+    http_fake_script(f.fake, &(const struct http_fake_reply){.status = 200, .headers = line}, 1);
+    assert_false(post(&f, "x"));
+    assert_true(f.reply.failure == HTTP_GARBLED || f.reply.failure == HTTP_LOST);
+    assert_true(f.reply.sent);
+    assert_null(strstr(f.err.text, "memory"));
+    assert_true(post(&f, "x"));
+    teardown(&f);
+}
+
 static void a_refusal_that_comes_early_is_a_reply(void **state)
 {
     (void)state;
@@ -413,6 +432,7 @@ int main(void)
         cmocka_unit_test(a_server_without_tls_is_told_from_one_that_is_not_there),
         cmocka_unit_test(a_request_ends_in_time_and_when_told_to),
         cmocka_unit_test(a_reply_that_is_too_long_or_unwanted_is_left),
+        cmocka_unit_test(headers_without_end_are_a_fault_of_the_reply),
         cmocka_unit_test(a_refusal_that_comes_early_is_a_reply),
         cmocka_unit_test(a_proxy_gets_the_whole_address_and_its_own_password),
         cmocka_unit_test(no_secret_is_in_what_is_said),
