@@ -301,7 +301,9 @@ static struct http_piece_answer hec_post(
         lost = lost || answer.verdict == HTTP_PIECE_LOST;
         if (answer.verdict != HTTP_PIECE_LATER && answer.verdict != HTTP_PIECE_LOST &&
             answer.verdict != HTTP_PIECE_MEND) {
-            es_hosts_good(&self->hosts, index);
+            if (!self->ack.enabled || answer.verdict != HTTP_PIECE_TAKEN) {
+                es_hosts_good(&self->hosts, index);
+            }
             return answer;
         }
         fail_host(self, index, answer.verdict == HTTP_PIECE_MEND, &report->error);
@@ -350,6 +352,16 @@ static bool ask_all(struct out_hec *self, struct output_report *report)
     return true;
 }
 
+/* The first collector that has not acknowledged all. */
+static const char *late_url(const struct out_hec *self)
+{
+    size_t index = 0;
+    while (index + 1 < self->hosts.count && !hec_acks_left(&self->acks, index)) {
+        index++;
+    }
+    return self->hosts.items[index].url;
+}
+
 static void await_acks(struct out_hec *self, struct output_report *report)
 {
     uint64_t interval_ms = self->ack.interval_ns / NS_PER_MS;
@@ -362,9 +374,9 @@ static void await_acks(struct out_hec *self, struct output_report *report)
         if (now >= end_ms) {
             struct error cause = report->error;
             error_set(&report->error, ERR_IO,
-                "Splunk did not acknowledge in time (ack.timeout), so the events are sent again on "
-                "a new channel%s%.250s",
-                cause.code ? ": " : "", cause.code ? cause.text : "");
+                "%s: Splunk did not acknowledge in time (ack.timeout), so the events are sent "
+                "again on a new channel%s%.250s",
+                late_url(self), cause.code ? ": " : "", cause.code ? cause.text : "");
             break;
         }
         if (!sleep_until(self, now + wait_ms < end_ms ? now + wait_ms : end_ms)) {
@@ -382,6 +394,21 @@ static void await_acks(struct out_hec *self, struct output_report *report)
     }
     if (!hec_acks_all(&self->acks) || hec_acks_is_full(&self->acks)) {
         hec_acks_new_channel(&self->acks, NULL);
+    }
+}
+
+/* A collector that does not acknowledge is left alone for a while, as another one may. */
+static void judge_hosts(struct out_hec *self, const struct output_report *report)
+{
+    for (size_t i = 0; i < self->acks.count; i++) {
+        if (self->acks.items[i].acked) {
+            es_hosts_good(&self->hosts, self->acks.items[i].host);
+        }
+    }
+    for (size_t i = 0; i < self->hosts.count && !http_pieces_is_stopping(&self->pieces); i++) {
+        if (hec_acks_left(&self->acks, i)) {
+            fail_host(self, i, false, &report->error);
+        }
     }
 }
 
@@ -416,6 +443,7 @@ static enum output_verdict hec_send(
         struct error told = report->error;
         bool degraded = report->degraded;
         await_acks(self, report);
+        judge_hosts(self, report);
         settle_acks(self, delivery, report);
         report->degraded = report->degraded || degraded;
         if (!report->error.code) {

@@ -34,6 +34,47 @@ static void what_is_never_acknowledged_comes_again_on_a_new_channel(void **state
     end();
 }
 
+/* Takes events, does not index them, and says so where its health is asked for. */
+static void take_and_forget(
+    void *self, const struct http_fake_request *request, struct http_fake_reply *reply)
+{
+    (void)self;
+    if (strncmp(request->head, "GET ", 4) == 0) {
+        reply->status = 503;
+        reply->body = "{\"text\":\"HEC is unhealthy, queues are full\",\"code\":18}";
+    } else if (strncmp(request->head, "POST /services/collector/ack ", 29) == 0) {
+        reply->body = "{\"acks\":{\"0\":false,\"7\":false}}";
+    } else {
+        reply->body = "{\"text\":\"Success\",\"code\":0,\"ackId\":7}";
+    }
+}
+
+static void a_collector_that_does_not_acknowledge_is_left_alone_for_another(void **state)
+{
+    (void)state;
+    char text[256];
+    begin("");
+    s.acks = true;
+    struct http_fake *other = http_fake_start();
+    http_fake_handle(other, take_and_forget, NULL);
+    rig_teardown(&s.rig);
+    /* Long enough for the other one, which acknowledges at once, on any machine. */
+    snprintf(text, sizeof(text),
+        "{urls: ['%s', '%s'], token: x, proxy: '', "
+        "ack: {enabled: true, interval: 1ms, timeout: 2s}}",
+        http_fake_url(s.fake), http_fake_url(other));
+    rig_setup(&s.rig, &output_splunk_hec, text);
+    while (rig_send(&s.rig, "1\n") == OUTPUT_DELIVERED) {
+        assert_true(s.posts <= 1); /* they take turns */
+    }
+    assert_non_null(strstr(s.rig.report.error.text, http_fake_url(other)));
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(rig_send(&s.rig, "1\n"), OUTPUT_DELIVERED);
+    }
+    end();
+    http_fake_stop(other);
+}
+
 /* Codes of "Troubleshoot HTTP Event Collector" (Splunk): 9 is a busy server, 11 an invalid
  * channel. */
 static void a_channel_is_left_when_the_server_does_not_know_it(void **state)
@@ -189,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(with_ack_an_event_is_delivered_when_it_is_indexed),
         cmocka_unit_test(what_is_never_acknowledged_comes_again_on_a_new_channel),
+        cmocka_unit_test(a_collector_that_does_not_acknowledge_is_left_alone_for_another),
         cmocka_unit_test(a_channel_is_left_when_the_server_does_not_know_it),
         cmocka_unit_test(no_failure_of_the_ack_api_counts_as_an_acknowledgement),
         cmocka_unit_test(a_token_that_does_not_acknowledge_gets_no_event_and_is_told_of),
