@@ -149,6 +149,9 @@ static struct http_piece_answer http_post(
     bool replied = http_link_pack(&self->link, &body, &report->error) &&
                    http_link_send(&self->link, self->method, self->path, body, &report->error);
     report->wait_ms = response->reply.retry_after_ms;
+    const struct http_reply *reply = &response->reply;
+    bool lost = reply->sent && (!replied || (reply->status >= 500 && reply->status != 503));
+    self->pieces.unsure += lost ? piece->records : 0; /* it may have arrived */
     if (!replied) {
         answer.verdict = http_pieces_of_failure(response->reply.failure);
         return answer;

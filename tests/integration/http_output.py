@@ -131,10 +131,11 @@ class Faults(Agent):
 
     def test_a_lost_reply_costs_no_event_and_only_what_it_was_for_comes_twice(self):
         with Server(Lines(), every(10, LOST_BEHIND)) as server:
-            taken, _ = self.deliver(server)
+            taken, done = self.deliver(server)
             self.assertEqual(len(taken), EVENTS)
             lost = len(server.posts()) // 10
             self.assertEqual(sum(taken.values()) - EVENTS, lost * 100)
+            self.assertIn(f"{lost * 100} maybe duplicates", done.stderr)
 
     def test_replies_that_come_slowly_or_behind_others_are_taken(self):
         replies = (Reply(200, b"x" * 400, piece=40, pause_s=0.01), Reply(200, interim=(100, 102)),
