@@ -139,6 +139,11 @@ def ways(folder):
     name = "http, none, 1, zstd on disk"
     result.append(Way(name, agent(folder, name, {"type": "http", "compression": "none"}, 1,
                                   DURABLE | {"compression": "zstd"}), folder, result[1]))
+    of_bulk = limit("limit, bulk, none, on disk", folder, "none", member, ACTION, "limit.spool", str(SYNC_BYTES),
+                    bulk=True)
+    name = "elasticsearch, none, 1, on disk"
+    result += [of_bulk, Way(name, agent(folder, name, {
+        "type": "elasticsearch", "compression": "none"}, 1, DURABLE), folder, of_bulk, bulk=True)]
     for compression in ("none", "gzip"):
         of_bulk = limit(f"limit, bulk, {compression}", folder, compression, member, ACTION, bulk=True)
         result.append(of_bulk)
