@@ -12,8 +12,9 @@
 enum {
     MIN_QUEUE_BYTES = SLAB_BYTES,
     MAX_QUEUE_BYTES = 8 * 1024 * 1024,
-    RECORDED_QUEUE_BYTES = 1024 * 1024, /* for each worker: what is read waits in the cache */
-    RECORDED_SLAB_BYTES = 384 * 1024,   /* what is made of a larger one leaves the cache */
+    RECORDED_SLAB_BYTES = 384 * 1024, /* what is made of a larger one leaves the cache */
+    /* For each worker: what is read waits in the cache. A source that is woken fills two. */
+    RECORDED_QUEUE_BYTES = 3 * RECORDED_SLAB_BYTES,
     QUEUE_SHARE = 16,
     SLABS_PER_WORKER = 3,             /* one in work, two that wait for their turn */
     PROGRAM_BYTES = 16 * 1024 * 1024, /* measured: code, libraries, stacks of threads, schemas */
