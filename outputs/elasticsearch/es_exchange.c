@@ -111,7 +111,7 @@ static struct es_answer without_secrets(struct es_exchange *self, struct es_answ
     return answer;
 }
 
-static void take_item(void *self_, size_t place, const struct es_answer *item)
+static bool take_item(void *self_, size_t place, const struct es_answer *item)
 {
     struct es_exchange *self = self_;
     const struct es_stretch *stretch = self->stretch;
@@ -119,7 +119,7 @@ static void take_item(void *self_, size_t place, const struct es_answer *item)
     if (answer.status >= 300 && answer.status != 409) { /* the reason of a duplicate is useless */
         answer = without_secrets(self, answer);
     }
-    stretch->item(stretch->self, place, &answer);
+    return stretch->item(stretch->self, place, &answer);
 }
 
 /* The query may be a key. */

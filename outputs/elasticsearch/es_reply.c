@@ -23,7 +23,16 @@ enum container {
 };
 
 /* The meaning of the current key. */
-enum slot { SLOT_NONE, SLOT_ITEMS, SLOT_STATUS, SLOT_INDEX, SLOT_ERROR, SLOT_TYPE, SLOT_REASON };
+enum slot {
+    SLOT_NONE,
+    SLOT_ITEMS,
+    SLOT_STATUS,
+    SLOT_ID,
+    SLOT_INDEX,
+    SLOT_ERROR,
+    SLOT_TYPE,
+    SLOT_REASON
+};
 
 static const struct {
     int container;
@@ -34,6 +43,7 @@ static const struct {
     {CONTAINER_TOP, "error", SLOT_ERROR},
     {CONTAINER_TOP, "status", SLOT_STATUS},
     {CONTAINER_ACTION, "status", SLOT_STATUS},
+    {CONTAINER_ACTION, "_id", SLOT_ID},
     {CONTAINER_ACTION, "_index", SLOT_INDEX},
     {CONTAINER_ACTION, "error", SLOT_ERROR},
     {CONTAINER_ERROR, "type", SLOT_TYPE},
@@ -93,6 +103,9 @@ static bool take_scalar(struct es_reply *reply, enum json_token token, struct sp
         return set_status(reply, token, text);
     case SLOT_ITEMS:
         return fail(reply, "items that are not one list");
+    case SLOT_ID:
+        set_text(&reply->id, is_text ? text : span_make(text.data, 0), ES_REPLY_MAX_REASON);
+        return true;
     case SLOT_INDEX:
         set_text(&reply->index, is_text ? text : span_make(text.data, 0), ES_REPLY_MAX_INDEX);
         return true;
@@ -170,9 +183,19 @@ static bool in_items(struct es_reply *reply, enum json_token token)
     reply->in_item = true;
     reply->has_action = false;
     reply->status = 0;
+    reply->id.size = 0;
     reply->index.size = 0;
     reply->type.size = 0;
     reply->reason.size = 0;
+    return true;
+}
+
+static bool take_answer(struct es_reply *reply, const struct es_answer *answer)
+{
+    if (reply->item && !reply->item(reply->self, reply->seen, answer)) {
+        return fail(reply, "an item for another event");
+    }
+    reply->seen++;
     return true;
 }
 
@@ -189,13 +212,12 @@ static bool in_item(struct es_reply *reply, enum json_token token)
     if (token != JSON_OBJECT_END || reply->status == 0) {
         return fail(reply, "an item without a status");
     }
-    struct es_answer answer = {
-        reply->status, view(&reply->index), view(&reply->type), view(&reply->reason)};
-    if (reply->item) {
-        reply->item(reply->self, reply->seen, &answer);
+    struct es_answer answer = {reply->status, view(&reply->id), view(&reply->index),
+        view(&reply->type), view(&reply->reason)};
+    if (!take_answer(reply, &answer)) {
+        return false;
     }
     reply->same.answer = answer;
-    reply->seen++;
     reply->in_item = false;
     /* Values of an item do not apply to the request. */
     reply->type.size = 0;
@@ -245,22 +267,19 @@ void es_reply_init(struct es_reply *reply, size_t expected, es_reply_item_fn ite
     reply->fault = NULL;
     reply->status = 0;
     reply->request_status = 0;
+    reply->id.size = 0;
     reply->index.size = 0;
     reply->type.size = 0;
     reply->reason.size = 0;
 }
 
-/* Skip items equal to the previous one. */
+/* Skip items equal to the previous one. Items with ids are not equal. */
 static struct span skip_same(struct es_reply *reply, struct span bytes)
 {
     const struct es_same *same = &reply->same;
-    bool known = same->state == ES_SAME_WHOLE && same->size;
+    bool known = same->state == ES_SAME_WHOLE && same->size && !same->answer.id.size;
     while (known && reply->seen < reply->expected && same->size <= bytes.size &&
-           memcmp(same->bytes, bytes.data, same->size) == 0) {
-        if (reply->item) {
-            reply->item(reply->self, reply->seen, &same->answer);
-        }
-        reply->seen++;
+           memcmp(same->bytes, bytes.data, same->size) == 0 && take_answer(reply, &same->answer)) {
         bytes = span_from(bytes, same->size);
     }
     return bytes;
@@ -327,7 +346,7 @@ bool es_reply_end(const struct es_reply *reply, struct error *err)
 struct es_answer es_reply_refusal(const struct es_reply *reply)
 {
     bool known = !reply->in_item;
-    return (struct es_answer){reply->request_status, span_make(NULL, 0),
+    return (struct es_answer){reply->request_status, span_make(NULL, 0), span_make(NULL, 0),
         known ? view(&reply->type) : span_make(NULL, 0),
         known ? view(&reply->reason) : span_make(NULL, 0)};
 }

@@ -26,15 +26,16 @@ struct es_text {
 
 /* The result for one event, or for the request. */
 struct es_answer {
-    int status; /* 100-599; 0: missing, for a request only */
+    int status;     /* 100-599; 0: missing, for a request only */
+    struct span id; /* of the document; empty: not said, as filter_path asks */
     struct span index;
     struct span type; /* of the error; empty: none, or plain text */
     struct span reason;
 };
 
 /* ${place}: index of the event in the request. Views, valid during the call. The calls count only
- * after es_reply_end returns true. */
-typedef void (*es_reply_item_fn)(void *self, size_t place, const struct es_answer *answer);
+ * after es_reply_end returns true. False: it answers for another event, so the reply is useless. */
+typedef bool (*es_reply_item_fn)(void *self, size_t place, const struct es_answer *answer);
 
 enum es_same_state {
     ES_SAME_NONE, /* before the end of the first item, or in an item that is too long to store */
@@ -66,6 +67,7 @@ struct es_reply {
     const char *fault;
     int status;
     int request_status;
+    struct es_text id;
     struct es_text index;
     struct es_text type;
     struct es_text reason;

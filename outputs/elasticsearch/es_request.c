@@ -90,14 +90,26 @@ static void note_route(struct es_sender *self, const struct es_answer *item, boo
     }
 }
 
-static void take_item(void *self_, size_t place, const struct es_answer *item)
+/* Servers answer in the order of the request, so places tell for which event. But if an item has an
+ * id, it must be that of its event. */
+static bool is_of_record(const struct es_sender *self, size_t record, struct span id)
+{
+    char sent[DELIVERY_ID_MAX];
+    return !id.size || !self->options.ids || !self->delivery->ids ||
+           span_equal(id, span_make(sent, delivery_id_write(self->delivery, record, sent)));
+}
+
+static bool take_item(void *self_, size_t place, const struct es_answer *item)
 {
     struct es_sender *self = self_;
+    if (!is_of_record(self, self->first + place, item->id)) {
+        return false;
+    }
     enum es_verdict verdict = verdict_of_item(self, item);
     self->verdicts[place] = verdict;
     self->too_much += item->status == TOO_MUCH && !es_verdict_is_of_index(item);
     if (verdict == ES_TAKEN || verdict == ES_DUPLICATE) {
-        return;
+        return true;
     }
     if (verdict == ES_REFUSED || verdict == ES_BLOCKED) {
         note(self, self->first + place, item);
@@ -109,6 +121,7 @@ static void take_item(void *self_, size_t place, const struct es_answer *item)
     if (err) {
         es_reply_say(err, self->outcome.url, item, es_verdict_words(item));
     }
+    return true;
 }
 
 /* Send the range. */

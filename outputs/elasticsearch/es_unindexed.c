@@ -77,10 +77,11 @@ static void start_reply(void *unindexed_)
     (void)unindexed_;
 }
 
-static void take_item(void *unindexed_, size_t place, const struct es_answer *item)
+static bool take_item(void *unindexed_, size_t place, const struct es_answer *item)
 {
     struct es_unindexed *unindexed = unindexed_;
     unindexed->verdicts[place] = es_verdict_item(item);
+    return true;
 }
 
 /* Append the lines of records from ${first} on to the body, as many as fit, at least one. Records

@@ -14,7 +14,7 @@
 
 enum { MAX_TEXT = 1 << 22 };
 
-static void note(void *self, size_t place, const struct es_answer *answer)
+static bool note(void *self, size_t place, const struct es_answer *answer)
 {
     struct buf *text = self;
     if (answer->status < 100 || answer->status > 599 || answer->index.size > ES_REPLY_MAX_INDEX) {
@@ -24,6 +24,7 @@ static void note(void *self, size_t place, const struct es_answer *answer)
     buf_add_span(text, answer->index);
     buf_add_span(text, answer->type);
     buf_add_span(text, answer->reason);
+    return true;
 }
 
 static bool read_reply(struct span json, size_t expected, size_t piece, struct buf *text)

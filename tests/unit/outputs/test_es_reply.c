@@ -37,11 +37,12 @@ static const char expected[] = "0 201 .ds-logs-etw-000001||\n"
                                "of \"x\"\n"
                                "2 429 logs-etw||rejected as text\n";
 
-static void note(void *self, size_t place, const struct es_answer *answer)
+static bool note(void *self, size_t place, const struct es_answer *answer)
 {
     struct answers *answers = self;
     buf_printf(&answers->text, "%zu %d %.*s|%.*s|%.*s\n", place, answer->status,
         SPAN_ARG(answer->index), SPAN_ARG(answer->type), SPAN_ARG(answer->reason));
+    return true;
 }
 
 static void read_reply(

@@ -268,9 +268,17 @@ static void each_item_speaks_for_itself(void **state)
         {"{\"items\":[{\"create\":{\"status\":201}},{\"create\":{\"status\":429}}],\"errors\":"
          "false}",
             OUTPUT_MIXED},
-        {"{\"items\":[{\"index\":{\"_id\":\"of the second\",\"status\":201}},"
-         "{\"index\":{\"_id\":\"of the first\",\"status\":429}}]}",
+        {"{\"items\":[{\"index\":{\"_id\":\"00000000000000010000000000000000\",\"status\":201}},"
+         "{\"index\":{\"_id\":null,\"status\":429}}]}",
             OUTPUT_MIXED},
+        /* not in the order of the request */
+        {"{\"items\":[{\"index\":{\"_id\":\"00000000000000010000000000000001\",\"status\":201}},"
+         "{\"index\":{\"_id\":\"00000000000000010000000000000000\",\"status\":429}}]}",
+            OUTPUT_RETRY},
+        /* the same answer twice */
+        {"{\"items\":[{\"index\":{\"_id\":\"00000000000000010000000000000000\",\"status\":201}},"
+         "{\"index\":{\"_id\":\"00000000000000010000000000000000\",\"status\":201}}]}",
+            OUTPUT_RETRY},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f;

@@ -58,7 +58,7 @@ static void a_collector_that_does_not_acknowledge_is_left_alone_for_another(void
     struct http_fake *other = http_fake_start();
     http_fake_handle(other, take_and_forget, NULL);
     rig_teardown(&s.rig);
-    /* Long enough for the other one, which acknowledges at once, on any machine. */
+    /* Long enough for the one that acknowledges at once, on any machine. */
     snprintf(text, sizeof(text),
         "{urls: ['%s', '%s'], token: x, proxy: '', "
         "ack: {enabled: true, interval: 1ms, timeout: 2s}}",
