@@ -10,7 +10,7 @@
  * test). A layout ends at the id if no pointer precedes it, else at the end of the record, because
  * the width of pointers is the one that leaves no bytes over. One letter per field:
  *
- *     p   32 bits: the process           2 4 8   number of bytes to skip
+ *     p   32 bits: the process           1 … 8   number of bytes to skip
  *     T   32 bits: the thread            a       a pointer: skipped
  *     t   thread, as wide as a pointer   w       UTF-16: skipped
  *                                        ?       4 bytes in newer builds: skipped
@@ -31,6 +31,7 @@ enum {
     THREAD = 0x05,
     TCP_IP = 0x06,
     UDP_IP = 0x08,
+    LAST_BRANCHES = 0x0c,
     PERF_INFO = 0x0f,
     OBJECT = 0x11,
     IMAGE = 0x14,
@@ -47,12 +48,14 @@ static const struct layout layouts[] = {
     {PERF_INFO, 47, 47, 2, "aT22"},       /* PmcCounterProf */
     {STACK_WALK, 32, 32, 2, "8pT"},       /* Stack */
     {STACK_WALK, 37, 38, 2, "8pT"},       /* StackKeyKernel, StackKeyUser */
+    {LAST_BRANCHES, 32, 32, 2, "8pT"},    /* LbrRecord */
     {PAGE_FAULT, 32, 32, 2, "88aaT4"},    /* HardFault */
     {PAGE_FAULT, 98, 99, 2, "aap4"},      /* VirtualAlloc, VirtualFree */
     {PAGE_FAULT, 100, 100, 4, "a4p48"},   /* HRRundown */
     {PAGE_FAULT, 100, 100, 3, "a4p44"},
     {PAGE_FAULT, 100, 100, 2, "a4p4"},
     {PAGE_FAULT, 128, 129, 2, "aap4a"},   /* VirtualAlloc and its rundown */
+    {PAGE_FAULT, 113, 113, 0, "T"},       /* 64 bits wide */
     {DISK_IO, 10, 11, 3, "44448aa8T"},    /* Read, Write */
     {DISK_IO, 12, 13, 3, "aT"},           /* ReadInit, WriteInit */
     {DISK_IO, 14, 14, 3, "448aT"},        /* FlushBuffers */
@@ -86,15 +89,20 @@ static const struct layout layouts[] = {
     {FILE_IO, 77, 77, 3, "aaaT444w"},     /* DirNotify */
     {FILE_IO, 77, 77, 2, "ataa444w"},
     {FILE_IO, 79, 81, 3, "aaaaT4w"},      /* DletePath, RenamePath, SetLinkPath */
+    {FILE_IO, 83, 84, 3, "aaaaT4"},
     {PROCESS, 11, 11, 2, "p"},            /* Terminate */
     {PROCESS, 32, 33, 2, "p"},            /* PerfCtr */
     {PROCESS, 35, 35, 2, "ap"},           /* InSwap */
     {PROCESS, 48, 52, 2, "aap4"},         /* Wake… */
     {PROCESS, 64, 68, 2, "aap4"},
     {PROCESS, 80, 84, 2, "aap4"},
+    {PROCESS, 112, 112, 0, "pT"},         /* DebugEvent */
     {IMAGE, 2, 2, 2, "aap444a4444w"},     /* UnLoad */
     {IMAGE, 2, 2, 1, "aapw"},
     {THREAD, 41, 41, 2, "aa8844T48"},     /* SpinLock */
+    {THREAD, 42, 42, 0, "aT1"},           /* Queue, Resource, PushLock */
+    {THREAD, 43, 43, 0, "8884Ta44"},
+    {THREAD, 44, 44, 0, "aT1"},
     {THREAD, 48, 49, 3, "T"},             /* SetPriority, SetBasePriority */
     {THREAD, 51, 52, 3, "T"},             /* SetPagePriority, SetIoPriority */
     {THREAD, 53, 53, 2, "aT22"},          /* ThreadAffinity */
