@@ -43,6 +43,7 @@ static const struct layout layouts[] = {
     {DISK_IO, 10, 11, 1, RECORD_FILE_NO_NEWS, "44448K8"},
     {DISK_IO, 10, 11, 0, RECORD_FILE_NO_NEWS, "44448K"},
     {DISK_IO, 55, 56, 3, RECORD_FILE_NO_NEWS, "44448Ka84"},      /* OpticalRead, OpticalWrite */
+    {DISK_IO, 16, 16, 0, RECORD_FILE_NO_NEWS, "aK"},
     {DISK_IO, 34, 34, 2, RECORD_FILE_NO_NEWS, "44aEa4"},         /* DrvMjFnCall */
     {DISK_IO, 34, 34, 1, RECORD_FILE_NO_NEWS, "4aa44E"},
     {PAGE_FAULT, 32, 32, 2, RECORD_FILE_NO_NEWS, "88aK44"},      /* HardFault */
@@ -50,6 +51,7 @@ static const struct layout layouts[] = {
     {FILE_IO, 0, 0, 0, RECORD_FILE_NAMED, "Kn"},                 /* Name */
     {FILE_IO, 36, 36, 2, RECORD_FILE_NAMED, "Kn"},               /* FileRundown */
     {FILE_IO, 32, 32, 1, RECORD_FILE_CREATED, "Kn"},             /* FileCreate */
+    {FILE_IO, 34, 34, 0, RECORD_FILE_NO_NEWS, "K"},              /* FileNameNull */
     {FILE_IO, 35, 35, 2, RECORD_FILE_DELETED, "Kn"},             /* FileDelete */
     {FILE_IO, 64, 64, 3, RECORD_FILE_OPENED, "aO4444n"},         /* Create */
     {FILE_IO, 64, 64, 2, RECORD_FILE_OPENED, "aaO444n"},
@@ -65,6 +67,7 @@ static const struct layout layouts[] = {
     {FILE_IO, 69, 71, 2, RECORD_FILE_NO_NEWS, "aaOKa4"},
     {FILE_IO, 74, 75, 3, RECORD_FILE_NO_NEWS, "aOKa44"},         /* QueryInfo, FSControl */
     {FILE_IO, 74, 75, 2, RECORD_FILE_NO_NEWS, "aaOKa4"},
+    {FILE_IO, 83, 84, 3, RECORD_FILE_NO_NEWS, "aOKa44"},
     {FILE_IO, 72, 72, 3, RECORD_FILE_NO_NEWS, "aOK4444w"},       /* DirEnum: of the directory */
     {FILE_IO, 72, 72, 2, RECORD_FILE_NO_NEWS, "aaOK444w"},
     {FILE_IO, 77, 77, 3, RECORD_FILE_NO_NEWS, "aOK4444w"},       /* DirNotify: the same */
