@@ -365,6 +365,7 @@ class Durable(Shared):
             self.do("settle")
             wait_until(lambda n=before: self.waiting() >= n + 5000)
             agent.kill()
+            self.do(f"left {SESSION}")
             exported = self.etwship("spool", "export", "-c", "etwship.yaml").stdout
             events = [json.loads(line) for line in exported.splitlines()]
             self.assertEqual(sum("gap" not in event for event in events), 5000 * number)
@@ -388,6 +389,7 @@ class Existing(Shared):
         self.positioned()
         agent.kill()
         wait_until(lambda: self.sessions("list")[SESSION].get("orphan"))
+        self.do(f"left {SESSION}")  # or the next one seems to read it before it does
         self.burst(30)  # no agent reads
 
     def test_it_is_replaced(self):
@@ -442,6 +444,7 @@ class Kept(Shared):
         self.ships(100)
         for round_number in range(1, 4):
             agent.kill()
+            self.do(f"left {SESSION}")
             self.burst(250)
             agent = self.start(self.KEEP)
             wait_until(lambda: self.shipped()[0] == 350 * round_number)
