@@ -495,6 +495,23 @@ class Delivery(unittest.TestCase):
             agent.stderr.read()
             self.assertEqual(agent.wait(), code)
 
+    def test_a_trace_that_does_not_fit_into_the_spool_is_read_on_by_the_next_run(self):
+        """What was read and found no room is no loss: the agent says nothing of one, also not by its exit code."""
+        events = 30000
+        with Server(Bulk(), lambda request: Fault(Reply(503))) as server:
+            self.write(self.siem(server), trace=self.make_trace(events), shutdown="10ms", log={"stats": "0s"},
+                       spool={"mode": "durable", "recorded": "copy", "max_size": "16MB"})
+            agent = self.start_agent()
+            spool = self.folder / "state" / "spool"
+            wait_until(lambda: sum(file.stat().st_size for file in spool.glob("*.seg")) > 12 << 20)
+            agent.send_signal(signal.SIGTERM)
+            rest = agent.stderr.read().decode()
+            self.assertEqual(agent.wait(), DONE, rest)
+            self.assertNotIn("could not be written", rest)
+            server.faults = None
+            self.run_agent(DONE)
+            self.assertEqual(self.sequences(server.app.documents()), set(range(1, events + 1)))
+
     def test_memory_stays_in_its_budget_while_batches_come_and_go(self):
         """The budget also holds in the thousandth batch: holes between blocks must not add up."""
         trace = self.make_trace(150000)

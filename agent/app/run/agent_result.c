@@ -23,21 +23,28 @@ static bool all_read_again(const struct agent_plan *plan, size_t output, bool ag
     return all;
 }
 
+/* What was not decoded in time is nowhere yet. Does the session deliver it again, although batches
+ * may wait on the disk? */
+static bool comes_again(struct agent *agent, size_t session)
+{
+    return pipeline_session_can_wait(&agent->plan->sessions[session]) &&
+           (agent_life_has_successor(&agent->life) ||
+               positions_rest(agent->positions) != POSITIONS_REST_LOST);
+}
+
 static void count_sessions(
     struct agent *agent, const struct agent_status *status, struct agent_run_result *result)
 {
     const struct agent_plan *plan = agent->plan;
-    bool again = reads_again(agent);
     for (size_t i = 0; i < plan->session_count; i++) {
-        bool replayable = plan->sessions[i].replayable;
-        if (replayable) {
+        if (plan->sessions[i].replayable) {
             agent_observed_note(&agent->common->observed, agent_plan_session_name(plan, i),
                 pipeline_observed(agent->pipeline, i));
         }
         const struct session_counts *counts = &status->sessions[i];
         result->raw += counts->decode.raw;
         result->partial += counts->decode.partial;
-        result->undelivered += again && replayable ? 0 : counts->dropped[SESSION_DROP_STOPPED];
+        result->undelivered += comes_again(agent, i) ? 0 : counts->dropped[SESSION_DROP_STOPPED];
         result->damaged += agent_sessions_damaged(agent->sessions, i);
         result->failed_sessions += agent_sessions_end(agent->sessions, i) == INPUT_FAILED;
     }

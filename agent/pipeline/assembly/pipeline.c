@@ -442,7 +442,7 @@ bool pipeline_drain(struct pipeline *p)
     }
     losses_stop(p->losses);
     if (!p->spool->ops->flush(p->spool, &err) && err.code != ERR_STOPPED) { /* never started */
-        p->settings.warn(p->settings.self, "spool", "spool", err.text);
+        p->settings.warn(p->settings.self, NULL, "spool", err.text);
     }
     return !p->stuck;
 }

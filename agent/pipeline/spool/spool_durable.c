@@ -163,22 +163,38 @@ uint64_t spool_durable_sequence(const struct spool *base, size_t session, size_t
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void destroy_list(struct batch_list *list, uint64_t *records)
+/* The batch's records that no session delivers again. */
+static uint64_t count_lost(const struct spool_durable *spool, const struct batch *batch)
+{
+    uint64_t lost = batch->own ? batch->piece.count : 0;
+    size_t first = 0;
+    for (size_t i = 0; i < batch->segment_count && !batch->own; i++) {
+        const struct batch_segment *segment = &batch->segments[i];
+        bool comes_again = segment->session + 1 < spool->settings.session_count &&
+                           spool->settings.comes_again[segment->session];
+        lost += comes_again ? 0 : segment->record_end - first;
+        first = segment->record_end;
+    }
+    return lost;
+}
+
+static void destroy_list(
+    const struct spool_durable *spool, struct batch_list *list, uint64_t *ret_lost)
 {
     struct batch *batch;
     while ((batch = batch_list_take(list))) {
-        *records += batch->piece.count;
+        *ret_lost += count_lost(spool, batch);
         batch_destroy(batch);
     }
 }
 
-/* Batches that were not written are lost, except those that are read again. */
 static void tell_unwritten(struct spool_durable *spool, uint64_t records)
 {
+    const struct error *why = &spool->last_error;
     struct buf text;
     buf_init(&text, 256);
     buf_printf(&text, "%llu events could not be written to the spool: %s",
-        (unsigned long long)records, spool->last_error.text);
+        (unsigned long long)records, why->code ? why->text : "it is full");
     buf_add_byte(&text, 0);
     spool_durable_warn(spool, "unwritten", (const char *)text.data);
     buf_fini(&text);
@@ -197,9 +213,9 @@ static void destroy(struct spool *base)
     struct spool_durable *spool = spool_durable_of(base);
     uint64_t unwritten = 0;
     halt(base);
-    destroy_list(&spool->pending, &unwritten);
-    destroy_list(&spool->waiting, &unwritten);
-    destroy_list(&spool->staged, &unwritten);
+    destroy_list(spool, &spool->pending, &unwritten);
+    destroy_list(spool, &spool->waiting, &unwritten);
+    destroy_list(spool, &spool->staged, &unwritten);
     spool_cache_destroy(spool->cache);
     if (unwritten) {
         tell_unwritten(spool, unwritten);
