@@ -170,8 +170,7 @@ static uint64_t count_lost(const struct spool_durable *spool, const struct batch
     size_t first = 0;
     for (size_t i = 0; i < batch->segment_count && !batch->own; i++) {
         const struct batch_segment *segment = &batch->segments[i];
-        bool comes_again = segment->session + 1 < spool->settings.session_count &&
-                           spool->settings.comes_again[segment->session];
+        bool comes_again = spool_durable_comes_again(spool, segment->session);
         lost += comes_again ? 0 : segment->record_end - first;
         first = segment->record_end;
     }

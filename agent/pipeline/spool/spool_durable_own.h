@@ -172,6 +172,12 @@ void spool_durable_note_take(struct spool_durable *spool);
 
 void spool_durable_warn(struct spool_durable *spool, const char *kind, const char *text);
 
+/* Will this run or the next one get the session's events again, if they are not stored? */
+static inline bool spool_durable_comes_again(const struct spool_durable *spool, uint32_t session)
+{
+    return session + 1 < spool->settings.session_count && spool->settings.comes_again[session];
+}
+
 /* Has the disk no room? */
 static inline bool spool_durable_is_full(const struct error *err)
 {

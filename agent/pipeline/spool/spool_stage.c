@@ -18,11 +18,9 @@ static bool is_replayable(const struct spool_durable *spool, uint32_t session)
  * itself is not worth that others are dropped for it. */
 static bool has_live(const struct spool_durable *spool, const struct batch *batch)
 {
-    const struct spool_durable_settings *settings = &spool->settings;
     for (; batch; batch = batch->next) {
         for (size_t i = 0; i < batch->segment_count && !batch->own; i++) {
-            uint32_t session = batch->segments[i].session;
-            if (session + 1 >= settings->session_count || !settings->comes_again[session]) {
+            if (!spool_durable_comes_again(spool, batch->segments[i].session)) {
                 return true;
             }
         }

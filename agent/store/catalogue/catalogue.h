@@ -55,8 +55,8 @@ enum catalogue_mode {
 /*
  * Open the catalogue at ${path}. NULL with ${err} set; ERR_MISSING if there is no file, or one that
  * catalogue_create had not filled when it was stopped. An older version is upgraded if it may be
- * written. Costs the same for any number of batches. A writer waits 5 s for others that write, as
- * it can repeat what failed; a reader CATALOGUE_COMMAND_WAIT_S, for one that opens or closes it.
+ * written. Costs the same for any number of batches. Waits for other processes: a writer 5 s, a
+ * reader CATALOGUE_COMMAND_WAIT_S.
  */
 struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, struct error *err);
 
