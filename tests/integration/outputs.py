@@ -19,6 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support import small_disk  # noqa: E402
+from support.waiting import wait_until  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
@@ -90,8 +91,7 @@ class Outputs(unittest.TestCase):
         for _ in range(KILLS):
             enough = files() + rng.randrange(8)
             agent = subprocess.Popen([BINARY, "run", "-c", config], stderr=subprocess.DEVNULL)
-            while agent.poll() is None and files() < enough:
-                time.sleep(0.001)
+            wait_until(lambda: agent.poll() is not None or files() >= enough, tick_s=0.001)
             time.sleep(rng.random() / 50)  # any moment: what is waited for is a kill
             agent.kill()
             status = agent.wait()
